@@ -1,0 +1,64 @@
+package metrics
+
+import "errors"
+
+// Sink takes the records of a run in the order of its steps. An error means
+// that the record was not kept; a sink that failed once keeps failing.
+type Sink interface {
+	// Step records one training step, or one evaluation.
+	Step(Step) error
+	// Layers records the probes of one step. The slice is the caller's again
+	// when Layers returns.
+	Layers([]Layer) error
+	// Timing records a reading of the clock.
+	Timing(Timing) error
+	// Flush hands everything recorded so far to whoever may be watching: after
+	// it, the death of this process loses nothing.
+	Flush() error
+	// Close flushes and ends the sink.
+	Close() error
+}
+
+// Memory is a Sink that keeps the records, for tests and small programs.
+type Memory struct {
+	Steps     []Step
+	LayerRows []Layer
+	Timings   []Timing
+}
+
+var _ Sink = (*Memory)(nil)
+
+// Step implements Sink.
+func (m *Memory) Step(s Step) error { m.Steps = append(m.Steps, s); return nil }
+
+// Layers implements Sink.
+func (m *Memory) Layers(rows []Layer) error { m.LayerRows = append(m.LayerRows, rows...); return nil }
+
+// Timing implements Sink.
+func (m *Memory) Timing(t Timing) error { m.Timings = append(m.Timings, t); return nil }
+
+// Flush implements Sink.
+func (m *Memory) Flush() error { return nil }
+
+// Close implements Sink.
+func (m *Memory) Close() error { return nil }
+
+// Tee returns a Sink that passes every record on to all sinks, in order. A
+// failing one does not keep a record from the others; errors are joined.
+func Tee(sinks ...Sink) Sink { return tee(sinks) }
+
+type tee []Sink
+
+func (t tee) each(f func(Sink) error) error {
+	var errs []error
+	for _, s := range t {
+		errs = append(errs, f(s))
+	}
+	return errors.Join(errs...)
+}
+
+func (t tee) Step(r Step) error      { return t.each(func(s Sink) error { return s.Step(r) }) }
+func (t tee) Layers(r []Layer) error { return t.each(func(s Sink) error { return s.Layers(r) }) }
+func (t tee) Timing(r Timing) error  { return t.each(func(s Sink) error { return s.Timing(r) }) }
+func (t tee) Flush() error           { return t.each(Sink.Flush) }
+func (t tee) Close() error           { return t.each(Sink.Close) }
