@@ -1,0 +1,116 @@
+package graph
+
+import (
+	"cmp"
+	"slices"
+)
+
+// block is the memory of one value, or of several that take it over from each
+// other.
+type block struct {
+	values []*value
+	life   life
+	bytes  int
+	rows   int // first axis, for reuse within a chain
+	off    int
+	home   *value // the member whose memory is given
+}
+
+// blocks groups the values that need memory: a result that an operation may
+// write over its operand shares the operand's block when it is the only
+// reader.
+func (l *lowered) blocks(values []*value) []*block {
+	of := map[*value]*block{}
+	var all []*block
+	for _, v := range values {
+		b := &block{values: []*value{v}, life: v.life, bytes: v.bytes(), rows: v.rowCount()}
+		if v.home {
+			b.home = v
+		}
+		of[v] = b
+		all = append(all, b)
+	}
+	for _, c := range l.calls {
+		a, ok := c.op.(Aliaser)
+		if !ok {
+			continue
+		}
+		for i, out := range c.out {
+			arg := a.Alias(i)
+			if arg < 0 || arg >= len(c.in) {
+				continue
+			}
+			from, to := of[c.in[arg]], of[out]
+			if from == nil || from == to || from.home != nil || len(c.in[arg].uses) != 1 || c.in[arg].keep || from.bytes != to.bytes {
+				continue
+			}
+			to.values = append(from.values, to.values...)
+			to.life.from = from.life.from
+			for _, v := range from.values {
+				of[v] = to
+			}
+			from.values = nil
+		}
+	}
+	return slices.DeleteFunc(all, func(b *block) bool { return len(b.values) == 0 })
+}
+
+func (v *value) rowCount() int {
+	if len(v.shape) == 0 {
+		return 1
+	}
+	return v.shape[0]
+}
+
+// layout gives every block a place in one arena and returns the arena's size
+// in bytes. Blocks are placed in the order in which they come alive, each in
+// the first gap that is free for its whole life; a block may also take over
+// the exact place of one that its own chain has done with.
+func layout(blocks []*block) int {
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b *block) bool { return b.home != nil })
+	slices.SortStableFunc(blocks, func(a, b *block) int {
+		return cmp.Or(cmp.Compare(a.life.from.phase, b.life.from.phase), cmp.Compare(a.life.from.ord, b.life.from.ord))
+	})
+	var placed []*block // by offset
+	size := 0
+	for _, b := range blocks {
+		b.bytes = (b.bytes + cacheLine - 1) &^ (cacheLine - 1)
+		placed = slices.DeleteFunc(placed, func(p *block) bool { return p.life.to.phase < b.life.from.phase })
+		b.off = place(b, placed)
+		i, _ := slices.BinarySearchFunc(placed, b.off, func(p *block, off int) int { return cmp.Compare(p.off, off) })
+		placed = slices.Insert(placed, i, b)
+		size = max(size, b.off+b.bytes)
+	}
+	return size
+}
+
+// place finds the lowest offset at which b overlaps nothing that is alive.
+func place(b *block, placed []*block) int {
+	for _, p := range placed {
+		if p.takenOverBy(b) && !slices.ContainsFunc(placed, func(o *block) bool {
+			return o.overlaps(p.off, b.bytes) && (o.off != p.off || !o.takenOverBy(b))
+		}) {
+			return p.off
+		}
+	}
+	off := 0
+	for _, p := range placed {
+		if off+b.bytes <= p.off {
+			break
+		}
+		off = max(off, p.off+p.bytes)
+	}
+	return off
+}
+
+func (b *block) overlaps(off, bytes int) bool { return b.off < off+bytes && off < b.off+b.bytes }
+
+// takenOverBy says whether n may stand exactly where b stood: every worker has
+// done with its rows of b when it comes to its rows of n.
+func (b *block) takenOverBy(n *block) bool {
+	if b.bytes != n.bytes || b.rows != n.rows {
+		return false
+	}
+	_, inRows := b.life.to.before(n.life.from)
+	return inRows
+}

@@ -1,0 +1,226 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"gorgonia.org/gorgonia"
+)
+
+// Program runs a compiled graph. Inputs are written before a run and outputs
+// read after it; the gradients of parameters are in their Params. It is not
+// safe for concurrent use.
+type Program struct {
+	team    *Team
+	phases  []phase
+	workers []Worker
+	inputs  map[string]*Buffer
+	outputs map[string]*Buffer
+	arena   []byte
+	stats   Stats
+	tasks   []*task
+}
+
+var _ gorgonia.VM = (*Program)(nil)
+
+// Stats is what the planner did.
+type Stats struct {
+	Calls, Fused int // calls in the program; operations that were fused into others
+	Tasks        int
+	Phases       int // barriers + 1
+	Arena        int // bytes of the arena, in which all intermediate values live
+	Values       int // bytes of all those values, had each its own memory
+	Local        int // bytes of memory of one worker
+}
+
+// phase is a set of items without dependencies on each other.
+type phase struct {
+	items []item
+	next  atomic.Int64
+	_     [cacheLine]byte // workers of the next phase count elsewhere
+}
+
+// item is a chain of tasks for one part.
+type item struct {
+	run  []func(part int, w *Worker)
+	part int
+}
+
+// Compile turns g into a program that runs on team and works on params.
+func Compile[T Float](g *Graph, params *Params[T], team *Team) (*Program, error) {
+	if err := params.fits(g); err != nil {
+		return nil, err
+	}
+	l, err := lower(g)
+	if err != nil {
+		return nil, err
+	}
+	before := len(l.calls)
+	l.fuse()
+	s, local := l.schedule()
+	blocks := l.blocks(s.values)
+	p := &Program{
+		team: team, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{}, tasks: s.tasks,
+		stats: Stats{Calls: len(l.calls), Fused: before - len(l.calls), Tasks: len(s.tasks), Phases: s.phases, Local: local},
+	}
+	bindLeaves(l, p, params)
+	p.bindBlocks(blocks)
+	for name, v := range l.outputs {
+		p.outputs[name] = v.Buffer
+	}
+	p.phases = s.items()
+	p.workers = make([]Worker, team.Size())
+	for i := range p.workers {
+		p.workers[i].local = alignedBytes(local + cacheLine)
+	}
+	return p, nil
+}
+
+// bindLeaves gives inputs, tables, parameters and their gradients their memory.
+func bindLeaves[T Float](l *lowered, p *Program, params *Params[T]) {
+	g := l.g
+	for n, v := range l.values {
+		switch {
+		case v.def != nil:
+		case g.paramOf[n] != nil:
+			v.ptr = params.pointer(g.paramOf[n].Name, false)
+		case g.tables[n] != nil:
+			t := aligned[T](v.n)
+			for i, x := range g.tables[n] {
+				t[i] = T(x)
+			}
+			v.ptr = unsafe.Pointer(unsafe.SliceData(t))
+		case g.intTables[n] != nil:
+			v.ptr = unsafe.Pointer(unsafe.SliceData(g.intTables[n]))
+		default:
+			v.ptr = base(alignedBytes(v.bytes()))
+			p.inputs[v.name] = v.Buffer
+		}
+	}
+	for s, v := range l.grads {
+		v.ptr = params.pointer(s.Name, true)
+	}
+}
+
+func (p *Program) bindBlocks(blocks []*block) {
+	for _, b := range blocks {
+		for _, v := range b.values {
+			if !v.home {
+				p.stats.Values += v.bytes()
+			}
+		}
+	}
+	p.stats.Arena = layout(blocks)
+	p.arena = alignedBytes(p.stats.Arena)
+	for _, b := range blocks {
+		ptr := addBytes(base(p.arena), b.off)
+		if b.home != nil {
+			ptr = b.home.ptr
+		}
+		for _, v := range b.values {
+			v.ptr = ptr
+		}
+	}
+}
+
+// items lists the work of every phase: first the chains, which are long, then
+// everything else, which fills the gaps.
+func (s *schedule) items() []phase {
+	phases := make([]phase, s.phases)
+	for i := range phases {
+		chains := map[int][]func(int, *Worker){}
+		var order []int
+		for _, t := range s.tasks {
+			if t.phase == i && t.Rows {
+				if chains[t.Parts] == nil {
+					order = append(order, t.Parts)
+				}
+				chains[t.Parts] = append(chains[t.Parts], t.Run)
+			}
+		}
+		for _, parts := range order {
+			for part := range parts {
+				phases[i].items = append(phases[i].items, item{chains[parts], part})
+			}
+		}
+		for _, t := range s.tasks {
+			if t.phase == i && !t.Rows {
+				for part := range t.Parts {
+					phases[i].items = append(phases[i].items, item{[]func(int, *Worker){t.Run}, part})
+				}
+			}
+		}
+	}
+	return phases
+}
+
+// RunAll runs the program once.
+func (p *Program) RunAll() error {
+	p.Run()
+	return nil
+}
+
+// Run runs the program once. It allocates nothing.
+func (p *Program) Run() {
+	for i := range p.phases {
+		p.phases[i].next.Store(0)
+	}
+	p.team.run(p)
+}
+
+// work is what every worker of the team does: take items until the phase has
+// none left, then wait for the others.
+func (p *Program) work(worker int) {
+	w := &p.workers[worker]
+	for i := range p.phases {
+		ph := &p.phases[i]
+		for {
+			k := int(ph.next.Add(1)) - 1
+			if k >= len(ph.items) {
+				break
+			}
+			it := &ph.items[k]
+			for _, run := range it.run {
+				run(it.part, w)
+			}
+		}
+		p.team.barrier()
+	}
+}
+
+// Reset does nothing: a program can always run again.
+func (p *Program) Reset() {}
+
+// Close does nothing; the team belongs to the caller.
+func (p *Program) Close() error { return nil }
+
+// Input is the memory of an input, to be written before a run. It panics if
+// the graph has none of this name, or does not read it.
+func (p *Program) Input(name string) *Buffer { return find(p.inputs, "input", name) }
+
+// Output is the memory of an output, to be read after a run.
+func (p *Program) Output(name string) *Buffer { return find(p.outputs, "output", name) }
+
+// HasInput says whether the program reads an input of this name.
+func (p *Program) HasInput(name string) bool { return p.inputs[name] != nil }
+
+// HasOutput says whether the program has an output of this name.
+func (p *Program) HasOutput(name string) bool { return p.outputs[name] != nil }
+
+// Stats says what the planner did.
+func (p *Program) Stats() Stats { return p.stats }
+
+func find(m map[string]*Buffer, kind, name string) *Buffer {
+	b, ok := m[name]
+	if !ok {
+		var known []string
+		for k := range m {
+			known = append(known, k)
+		}
+		slices.Sort(known)
+		panic(fmt.Sprintf("graph: the program has no %s %q; it has %v", kind, name, known))
+	}
+	return b
+}
