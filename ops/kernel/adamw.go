@@ -1,0 +1,64 @@
+package kernel
+
+import "math"
+
+// AdamWStep holds the numbers of one AdamW update that do not depend on the parameter. Bias
+// correction is done by the caller: at step t (from 1), Rate = lr/(1 - Beta1^t) and
+// RSqrtC2 = 1/sqrt(1 - Beta2^t).
+type AdamWStep struct {
+	Clip         float64 // factor of every gradient, 1 for none
+	Beta1, Beta2 float64 // decay of the first and second moment
+	Rate         float64 // learning rate over the first moment's bias correction
+	RSqrtC2      float64 // 1/sqrt of the second moment's bias correction
+	Eps          float64
+	Decay        float64 // learning rate times weight decay; the parameter shrinks by 1 - Decay
+}
+
+// AdamW updates parameters p from gradients g, with decoupled weight decay (Loshchilov and Hutter
+// 2017, arXiv:1711.05101; Kingma and Ba 2014, arXiv:1412.6980):
+//
+//	g' = Clip·g,  m = Beta1·m + (1-Beta1)·g',  v = Beta2·v + (1-Beta2)·g'²
+//	p  = (1-Decay)·p - Rate·m/(sqrt(v)·RSqrtC2 + Eps)
+//
+// m and v are the uncorrected moments. All slices have the length of p.
+func AdamW[T Float](p, g, m, v []T, h *AdamWStep) {
+	g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
+	clip, keep, rate := T(h.Clip), T(1-h.Decay), T(h.Rate)
+	b1, a1, b2, a2 := T(h.Beta1), T(1-h.Beta1), T(h.Beta2), T(1-h.Beta2)
+	c2, eps := T(h.RSqrtC2), T(h.Eps)
+	for i := range p {
+		gi := clip * g[i]
+		m[i] = b1*m[i] + a1*gi
+		v[i] = b2*v[i] + a2*(gi*gi)
+		p[i] = keep*p[i] - rate*m[i]/(T(math.Sqrt(float64(v[i])))*c2+eps)
+	}
+}
+
+// SGDStep holds the numbers of one update with momentum.
+type SGDStep struct {
+	Clip     float64 // factor of every gradient, 1 for none
+	Momentum float64
+	Rate     float64 // learning rate
+	Decay    float64 // learning rate times weight decay; the parameter shrinks by 1 - Decay
+	Nesterov bool
+}
+
+// SGD updates parameters p from gradients g with momentum (Sutskever et al. 2013; the buffer is not
+// damped) and decoupled weight decay:
+//
+//	u = Momentum·u + Clip·g,  p = (1-Decay)·p - Rate·u
+//
+// With Nesterov the step is Clip·g + Momentum·u instead of u. All slices have the length of p.
+func SGD[T Float](p, g, u []T, h *SGDStep) {
+	g, u = g[:len(p)], u[:len(p)]
+	clip, mu, keep, rate := T(h.Clip), T(h.Momentum), T(1-h.Decay), T(h.Rate)
+	for i := range p {
+		gi := clip * g[i]
+		u[i] = mu*u[i] + gi
+		step := u[i]
+		if h.Nesterov {
+			step = gi + mu*u[i]
+		}
+		p[i] = keep*p[i] - rate*step
+	}
+}

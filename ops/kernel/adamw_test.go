@@ -1,0 +1,70 @@
+package kernel
+
+import (
+	"math"
+	"testing"
+)
+
+// adamStep is step t of learning rate lr, with the usual constants.
+func adamStep(t int, lr, decay, clip float64) AdamWStep {
+	return AdamWStep{Clip: clip, Beta1: .9, Beta2: .99, Rate: lr / (1 - math.Pow(.9, float64(t))),
+		RSqrtC2: 1 / math.Sqrt(1-math.Pow(.99, float64(t))), Eps: 1e-8, Decay: lr * decay}
+}
+
+func TestAdamW(t *testing.T) {
+	const n, lr, decay, clip = 6, 0.01, 0.1, 0.5
+	p, m, v := normals[float64](1, n), make([]float64, n), make([]float64, n)
+	want, wm, wv := append([]float64(nil), p...), make([]float64, n), make([]float64, n)
+	for step := 1; step <= 4; step++ {
+		g := normals[float64](uint64(step+10), n)
+		h := adamStep(step, lr, decay, clip)
+		AdamW(p, g, m, v, &h)
+		for i := range want {
+			gi := clip * g[i]
+			wm[i] = .9*wm[i] + (1-.9)*gi
+			wv[i] = .99*wv[i] + (1-.99)*gi*gi
+			want[i] -= lr * decay * want[i]
+			mh, vh := wm[i]/(1-math.Pow(.9, float64(step))), wv[i]/(1-math.Pow(.99, float64(step)))
+			want[i] -= lr * mh / (math.Sqrt(vh) + 1e-8)
+		}
+	}
+	near(t, "p", p, want, 1e-12, 1e-14)
+	near(t, "m", m, wm, 1e-12, 1e-15)
+	near(t, "v", v, wv, 1e-12, 1e-15)
+}
+
+func TestAdamWFloat32(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		for _, n := range ragged {
+			p, m, v := normals[float32](1, n), make([]float32, n), make([]float32, n)
+			wp, wm, wv := widen(p), make([]float64, n), make([]float64, n)
+			for step := 1; step <= 3; step++ {
+				g := normals[float32](uint64(step), n)
+				if n > 2 {
+					g[1] = 0 // a parameter that no token touched
+				}
+				h := adamStep(step, 1e-3, .1, .7)
+				AdamW(p, g, m, v, &h)
+				AdamW(wp, widen(g), wm, wv, &h)
+				noAllocs(t, "AdamW", func() { AdamW(p[:0], g, m, v, &h) })
+			}
+			near(t, "p", p, wp, 1e-6, 1e-6)
+			near(t, "m", m, wm, 1e-5, 1e-7)
+			near(t, "v", v, wv, 1e-5, 1e-8)
+		}
+	})
+}
+
+func TestSGD(t *testing.T) {
+	for _, nesterov := range []bool{false, true} {
+		h := SGDStep{Clip: 2, Momentum: .9, Rate: .1, Decay: .01, Nesterov: nesterov}
+		p, u := []float64{1, -2}, []float64{.5, 0}
+		SGD(p, []float64{.25, 1}, u, &h)
+		near(t, "u", u, []float64{.95, 2}, 1e-15, 0)
+		step := u
+		if nesterov {
+			step = []float64{.5 + .9*.95, 2 + .9*2}
+		}
+		near(t, "p", p, []float64{.99 - .1*step[0], -1.98 - .1*step[1]}, 1e-15, 0)
+	}
+}

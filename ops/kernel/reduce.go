@@ -1,0 +1,101 @@
+package kernel
+
+import "math"
+
+// lanes is the number of partial sums of the float64 reductions. It is the width of the widest
+// assembly version (four registers of eight), so that every path adds in the same order.
+const lanes = 32
+
+// SumSquares returns Σ x², added in float64, in an order that depends on len(x) alone.
+func SumSquares[T Float](x []T) float64 {
+	return reduce(x, func(v T) float64 { return float64(v) * float64(v) })
+}
+
+// Sum returns Σ x, added in float64, in an order that depends on len(x) alone.
+func Sum[T Float](x []T) float64 {
+	return reduce(x, func(v T) float64 { return float64(v) })
+}
+
+// reduce adds f of every element in lanes partial sums and folds those in halves.
+func reduce[T Float](x []T, f func(T) float64) float64 {
+	var s [lanes]float64
+	for ; len(x) >= lanes; x = x[lanes:] {
+		for i := range s {
+			s[i] += f(x[i])
+		}
+	}
+	for i := range x {
+		s[i] += f(x[i])
+	}
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			s[i] += s[i+n]
+		}
+	}
+	return s[0]
+}
+
+// Dot returns Σ a·b, added in float64, in an order that depends on len(a) alone.
+func Dot[T Float](a, b []T) float64 {
+	b = b[:len(a)]
+	var s [lanes]float64
+	for i := range a {
+		s[i%lanes] += float64(a[i]) * float64(b[i])
+	}
+	for n := lanes / 2; n > 0; n /= 2 {
+		for i := range n {
+			s[i] += s[i+n]
+		}
+	}
+	return s[0]
+}
+
+// Max returns the greatest element: -Inf for no element, NaN if there is one.
+func Max[T Float](x []T) T {
+	m := T(math.Inf(-1))
+	for _, v := range x {
+		m = max(m, v)
+	}
+	return m
+}
+
+// AllFinite reports whether x holds neither an infinity nor a NaN.
+func AllFinite[T Float](x []T) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sum adds x in its own type, in four partial sums.
+func sum[T Float](x []T) T {
+	var s0, s1, s2, s3 T
+	for ; len(x) >= 4; x = x[4:] {
+		s0 += x[0]
+		s1 += x[1]
+		s2 += x[2]
+		s3 += x[3]
+	}
+	for _, v := range x {
+		s0 += v
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// dot adds a ⊙ b in their own type, in four partial sums.
+func dot[T Float](a, b []T) T {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 T
+	for ; len(a) >= 4; a, b = a[4:], b[4:] {
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+	}
+	for i := range a {
+		s0 += a[i] * b[i]
+	}
+	return (s0 + s1) + (s2 + s3)
+}

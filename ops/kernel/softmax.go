@@ -1,0 +1,80 @@
+package kernel
+
+import "math"
+
+// Softmax normalises the exponentials of each row of x[rows, d]:
+//
+//	y = exp(x - max) / Σ exp(x - max)
+//
+// over the columns whose mask is true; mask is [rows, d] or nil for all. The other columns, and all
+// of a row with no true mask, become 0. y may be x.
+func Softmax[T Float](y, x []T, mask []bool, rows, d int) {
+	for r := range rows {
+		xr, yr := x[r*d:(r+1)*d], y[r*d:(r+1)*d]
+		if mask != nil {
+			maskedSoftmax(yr, xr, mask[r*d:(r+1)*d])
+			continue
+		}
+		m := Max(xr)
+		var s T
+		for i, v := range xr {
+			e := exp(v - m)
+			yr[i] = e
+			s += e
+		}
+		Scale(yr, yr, float64(1/s))
+	}
+}
+
+func maskedSoftmax[T Float](y, x []T, mask []bool) {
+	m := T(math.Inf(-1))
+	for i, v := range x {
+		if mask[i] {
+			m = max(m, v)
+		}
+	}
+	var s T
+	for i, v := range x {
+		var e T
+		if mask[i] {
+			e = exp(v - m)
+		}
+		y[i] = e
+		s += e
+	}
+	if s > 0 {
+		Scale(y, y, float64(1/s))
+	}
+}
+
+// SoftmaxGrad is the gradient of Softmax from its result y: dx = y ⊙ (dy - Σ dy ⊙ y), row by row.
+// Masked columns get 0. dx may be dy.
+func SoftmaxGrad[T Float](dx, dy, y []T, rows, d int) {
+	for r := range rows {
+		gr, yr, xr := dy[r*d:(r+1)*d], y[r*d:(r+1)*d], dx[r*d:(r+1)*d]
+		s := dot(gr, yr)
+		for i, v := range yr {
+			xr[i] = v * (gr[i] - s)
+		}
+	}
+}
+
+// Softcap bounds x softly: y = limit·tanh(x/limit) (Bello et al. 2016, arXiv:1611.09940; Gemma 2 2024). y may be x.
+func Softcap[T Float](y, x []T, limit float64) {
+	x = x[:len(y)]
+	c := T(limit)
+	for i, v := range x {
+		y[i] = c * tanh(v/c)
+	}
+}
+
+// SoftcapGrad is the gradient of Softcap: dx = dy ⊙ (1 - tanh²(x/limit)). dx may be dy or x.
+func SoftcapGrad[T Float](dx, dy, x []T, limit float64) {
+	dy, x = dy[:len(dx)], x[:len(dx)]
+	for i, v := range x {
+		h := math.Tanh(float64(v) / limit)
+		dx[i] = dy[i] * T((1-h)*(1+h))
+	}
+}
+
+func exp[T Float](x T) T { return T(math.Exp(float64(x))) }

@@ -1,0 +1,129 @@
+package kernel
+
+import (
+	"math"
+	"testing"
+)
+
+func TestElementwise(t *testing.T) {
+	for _, f := range []struct {
+		name string
+		run  func(dst, a, b []float32)
+		want func(dst, a, b float64) float64
+	}{
+		{"Add", Add[float32], func(_, a, b float64) float64 { return a + b }},
+		{"Sub", Sub[float32], func(_, a, b float64) float64 { return a - b }},
+		{"Mul", Mul[float32], func(_, a, b float64) float64 { return a * b }},
+		{"MulAdd", MulAdd[float32], func(d, a, b float64) float64 { return d + a*b }},
+		{"Scale", func(d, a, _ []float32) { Scale(d, a, 1.5) }, func(_, a, _ float64) float64 { return 1.5 * a }},
+		{"AXPY", func(d, a, _ []float32) { AXPY(d, -0.25, a) }, func(d, a, _ float64) float64 { return d - 0.25*a }},
+		{"Fill", func(d, _, _ []float32) { Fill(d, 3) }, func(_, _, _ float64) float64 { return 3 }},
+	} {
+		onEachPath(t, func(t *testing.T) {
+			for _, n := range ragged {
+				dst, a, b := normals[float32](1, n+3), normals[float32](2, n), normals[float32](3, n)
+				want := widen(dst)
+				for i := range n {
+					want[i] = f.want(want[i], float64(a[i]), float64(b[i]))
+				}
+				f.run(dst[:n], a, b)
+				near(t, f.name, dst, want, 1e-6, 1e-6)
+				noAllocs(t, f.name, func() { f.run(dst[:n], a, b) })
+			}
+		})
+	}
+}
+
+func TestRowVectors(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		const rows = 6
+		for _, d := range ragged {
+			x, z, w := normals[float32](1, rows*d), normals[float32](2, rows*d), normals[float32](3, d)
+			sums, dots := make([]float64, d), make([]float64, d)
+			added, times := make([]float64, rows*d), make([]float64, rows*d)
+			for i := range x {
+				added[i], times[i] = float64(x[i])+float64(w[i%d]), float64(x[i])*float64(w[i%d])
+				sums[i%d] += float64(x[i])
+				dots[i%d] += float64(x[i]) * float64(z[i])
+			}
+			y := make([]float32, rows*d)
+			AddRow(y, x, w, rows, d)
+			near(t, "AddRow", y, added, 1e-6, 1e-6)
+			MulRow(y, x, w, rows, d)
+			near(t, "MulRow", y, times, 1e-6, 1e-6)
+
+			got := normals[float32](5, d)
+			ColSum(got, x, rows, d, d, false)
+			near(t, "ColSum", got, sums, 1e-6, 1e-6)
+			got2 := make([]float32, d)
+			ColSum(got2, x, 2, d, d, true)
+			ColSum(got2, x[2*d:], rows-2, d, d, true)
+			same(t, "ColSum in two parts", got2, got)
+			if d > 4 {
+				ColSum(got2[1:4], x[1:], rows, 3, d, false)
+				same(t, "ColSum of a range of columns", got2, got)
+			}
+			ColDot(got, x, z, rows, d, d, d, false)
+			near(t, "ColDot", got, dots, 1e-6, 1e-6)
+			clear(got2)
+			ColDot(got2, x, z, 3, d, d, d, true)
+			ColDot(got2, x[3*d:], z[3*d:], rows-3, d, d, d, true)
+			same(t, "ColDot in two parts", got2, got)
+		}
+	})
+}
+
+func TestReductions(t *testing.T) {
+	var first []float64
+	onEachPath(t, func(t *testing.T) {
+		var got []float64
+		for _, n := range ragged {
+			x, y := normals[float32](uint64(n), n), normals[float32](9, n)
+			var s, sq, d float64
+			for i, v := range x {
+				s += float64(v)
+				sq += float64(v) * float64(v)
+				d += float64(v) * float64(y[i])
+			}
+			got = append(got, Sum(x), SumSquares(x), Dot(x, y))
+			near(t, "Sum, SumSquares, Dot", got[len(got)-3:], []float64{s, sq, d}, 1e-13, 1e-13)
+		}
+		if first == nil {
+			first = got
+		}
+		same(t, "reductions on all paths", got, first)
+	})
+	if s := SumSquares([]float32{3e38, 3e38}); math.IsInf(s, 0) {
+		t.Error("SumSquares overflows float32")
+	}
+}
+
+func TestMaxAndAllFinite(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	onEachPath(t, func(t *testing.T) {
+		for _, n := range ragged[1:] {
+			x := normals[float32](1, n)
+			for i := range x {
+				old := x[i]
+				x[i] = 100
+				if Max(x) != 100 || !AllFinite(x) {
+					t.Fatalf("n=%d: Max = %v, AllFinite = %v", n, Max(x), AllFinite(x))
+				}
+				for _, bad := range []float32{nan, inf, -inf} {
+					x[i] = bad
+					if AllFinite(x) {
+						t.Fatalf("n=%d: AllFinite misses %v at %d", n, bad, i)
+					}
+				}
+				x[i] = nan
+				if m := Max(x); m == m {
+					t.Fatalf("n=%d: Max = %v with a NaN at %d", n, m, i)
+				}
+				x[i] = old
+			}
+		}
+		if !math.IsInf(float64(Max[float32](nil)), -1) || !AllFinite[float32](nil) {
+			t.Error("nothing is finite and has maximum -Inf")
+		}
+	})
+}
