@@ -211,10 +211,11 @@ func (o *nodeOp) run(out *tensor.Dense, vs []gorgonia.Value) error {
 	if err != nil {
 		return err
 	}
+	off := 0
 	for _, s := range o.out {
 		b := newBuffer(s, o.g.dtype)
-		b.ptr = all.ptr
-		all.ptr = addBytes(all.ptr, b.bytes())
+		b.ptr = addBytes(all.ptr, off)
+		off += b.bytes()
 		c.out = append(c.out, b)
 	}
 	c.runAlone()

@@ -115,9 +115,11 @@ func (p *Program) bindBlocks(blocks []*block) {
 	p.stats.Arena = layout(blocks)
 	p.arena = alignedBytes(p.stats.Arena)
 	for _, b := range blocks {
-		ptr := addBytes(base(p.arena), b.off)
+		var ptr unsafe.Pointer
 		if b.home != nil {
 			ptr = b.home.ptr
+		} else {
+			ptr = addBytes(base(p.arena), b.off)
 		}
 		for _, v := range b.values {
 			v.ptr = ptr

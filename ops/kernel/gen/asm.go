@@ -1,8 +1,13 @@
 package main
 
 import (
+	"go/token"
+	"go/types"
+	"log"
+
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -19,11 +24,27 @@ var (
 		reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31}
 )
 
+// kernelPackage declares the types of package kernel that signatures mention by name. Functions
+// receive pointers to them, so what is in them does not matter here.
+var kernelPackage = func() *types.Package {
+	pkg := types.NewPackage("kernel", "kernel")
+	for _, name := range []string{"tileArgs"} {
+		obj := types.NewTypeName(token.NoPos, pkg, name, nil)
+		types.NewNamed(obj, types.NewStruct(nil, nil), nil)
+		pkg.Scope().Insert(obj)
+	}
+	return pkg
+}()
+
 // function starts a function without stack frame, with its Go signature and doc comment.
 func function(c *build.Context, name, signature string, doc ...string) {
 	c.Function(name)
 	c.Attributes(attr.NOSPLIT)
-	c.SignatureExpr(signature)
+	sig, err := gotypes.ParseSignatureInPackage(kernelPackage, signature)
+	if err != nil {
+		log.Fatalf("%s: %v", name, err)
+	}
+	c.Signature(sig)
 	c.Doc(doc...)
 }
 

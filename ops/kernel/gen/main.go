@@ -21,6 +21,7 @@ var files = []struct {
 	name     string
 	generate func(c *build.Context)
 }{
+	{"gemm", gemm},
 }
 
 func main() {
