@@ -1,0 +1,203 @@
+package kernel
+
+import "unsafe"
+
+// tileArgs are the arguments of the assembly that computes a column of tiles. Strides are in bytes.
+// gen/gemm.go knows the order of the fields, all of which are eight bytes.
+type tileArgs struct {
+	k          int
+	a          *float32
+	lda        int
+	b          *float32
+	ldb        int
+	c          *float32
+	ldc        int
+	bias       *float32 // nil is none
+	addend     *float32
+	ldd        int
+	flags      int // tile… bits
+	cols       int
+	rows       int // height of the first big tiles; then come small tiles of one row less
+	big, small int
+
+	doneA, doneC, doneD int // bytes behind a, c and addend; zero at the start
+}
+
+const (
+	tileAcc    = 1 << iota // C is added
+	tileAddend             // addend is added
+	tileRagged             // cols is less than the width of a tile
+)
+
+// Heights of the tallest tiles. Rows are shared out evenly, so that no tile is much lower.
+const (
+	tileRows512 = 14
+	tileRows256 = 6
+)
+
+// maxBlockA is how much of A is used with all of B before the next part: half a megabyte, which
+// stays in the second-level cache.
+const maxBlockA = 1 << 17
+
+// aPad is a cache line. The rows of a copy of A are an odd number of lines long, so that they do
+// not compete for the same cache sets.
+const aPad = 16
+
+// mulVector computes the product with AVX2 or AVX-512, if the active path has them.
+func mulVector(p *product[float32]) bool {
+	if active < pathAVX2 {
+		return false
+	}
+	s := vectorProduct{product: p, rows: tileRows256}
+	if active == pathAVX512 {
+		s.rows = tileRows512
+	}
+	s.run()
+	if s.mem != nil {
+		putScratch(s.mem)
+	}
+	return true
+}
+
+// vectorProduct is a product under way.
+type vectorProduct struct {
+	*product[float32]
+	rows int      // of the tallest tile
+	mem  *scratch // taken when first needed
+	t    tileArgs
+}
+
+// buffers returns the two parts of the scratch memory: a block of A and a panel of B.
+func (s *vectorProduct) buffers() (a, b []float32) {
+	if s.mem == nil {
+		s.mem = getScratch()
+	}
+	return s.mem.f32[:maxBlockA], s.mem.f32[maxBlockA:]
+}
+
+// run walks over blocks of k and, inside, of rows.
+func (s *vectorProduct) run() {
+	size := blockK(s.k)
+	for k0 := 0; k0 == 0 || k0 < s.k; k0 += size {
+		kc := min(size, s.k-k0)
+		most := maxBlockA / (kc + 2*aPad)
+		if s.transposed {
+			most = maxBlockA/max(kc, 1) - 2*aPad
+		}
+		blocks := (s.m + most - 1) / most
+		for i := range blocks {
+			s.block(s.m*i/blocks, s.m*(i+1)/blocks, k0, kc)
+		}
+	}
+}
+
+// block adds terms [k0,k0+kc) to rows [i0,i1).
+func (s *vectorProduct) block(i0, i1, k0, kc int) {
+	rows := i1 - i0
+	tiles := (rows + s.rows - 1) / s.rows
+	a, lda := s.blockA(i0, rows, k0, kc)
+	t := &s.t
+	t.k, t.lda, t.ldc, t.ldd = kc, 4*lda, 4*s.ldc, 4*s.e.LdAddend
+	for j := s.n0; j < s.n1; j += PanelWidth {
+		w := min(PanelWidth, s.n1-j)
+		b, ldb := s.panel(j, w, k0, kc, tiles)
+		t.ldb = 4 * ldb
+		for h := 0; h < w; h += s.width() {
+			t.a, t.b, t.c = a, offset(b, h), offset(unsafe.SliceData(s.c), i0*s.ldc+j+h)
+			t.rows, t.big, t.small = rows/tiles+1, rows%tiles, tiles-rows%tiles
+			t.doneA, t.doneC, t.doneD = 0, 0, 0
+			t.cols = min(w-h, s.width())
+			s.epilogue(k0 == 0, i0, j+h)
+			s.tiles()
+		}
+	}
+}
+
+// width is the number of columns that a tile has.
+func (s *vectorProduct) width() int {
+	if s.rows == tileRows512 {
+		return PanelWidth
+	}
+	return PanelWidth / 2
+}
+
+// epilogue sets what is added to the tiles at row i, column j: the caller's wishes in the first
+// block of k (so that an addend which is C is read before C is written), later the sum so far.
+func (s *vectorProduct) epilogue(first bool, i, j int) {
+	t := &s.t
+	t.bias, t.addend, t.flags = nil, nil, 0
+	if t.cols < s.width() {
+		t.flags |= tileRagged
+	}
+	if !first || s.e.Acc {
+		t.flags |= tileAcc
+	}
+	if first && s.e.Bias != nil {
+		t.bias = offset(unsafe.SliceData(s.e.Bias), j)
+	}
+	if first && s.e.Addend != nil {
+		t.flags |= tileAddend
+		t.addend = offset(unsafe.SliceData(s.e.Addend), i*s.e.LdAddend+j)
+	}
+}
+
+func (s *vectorProduct) tiles() {
+	switch wide := s.rows == tileRows512; {
+	case wide && s.transposed:
+		tilesT512(&s.t)
+	case wide:
+		tiles512(&s.t)
+	case s.transposed:
+		tilesT256(&s.t)
+	default:
+		tiles256(&s.t)
+	}
+}
+
+// blockA returns where the block of A is and its leading dimension: in place, or a copy where the
+// rows would compete for cache sets and the block is used more than once.
+func (s *vectorProduct) blockA(i0, rows, k0, kc int) (*float32, int) {
+	off, lines, length := i0*s.lda+k0, rows, kc
+	if s.transposed {
+		off, lines, length = k0*s.lda+i0, kc, rows
+	}
+	src := unsafe.SliceData(s.a)
+	if s.n1-s.n0 <= PanelWidth || !crowded(s.lda) {
+		return offset(src, off), s.lda
+	}
+	dst, _ := s.buffers()
+	ld := (length + aPad - 1) / aPad * aPad
+	if ld/aPad%2 == 0 {
+		ld += aPad
+	}
+	for i := range lines {
+		copy(dst[i*ld:i*ld+length], s.a[off+i*s.lda:])
+	}
+	return unsafe.SliceData(dst), ld
+}
+
+// panel returns where w columns of B from j are and their leading dimension.
+func (s *vectorProduct) panel(j, w, k0, kc, tiles int) (*float32, int) {
+	const worthwhile = 4 // tiles that share a panel
+	switch {
+	case s.layout == byPanels:
+		return offset(unsafe.SliceData(s.b), j*s.k+k0*PanelWidth), PanelWidth
+	case s.layout == byColumns:
+		_, dst := s.buffers()
+		packCols(dst[:kc*PanelWidth], s.b[j*s.ldb+k0:], s.ldb, kc, w)
+		return unsafe.SliceData(dst), PanelWidth
+	case w == PanelWidth && (tiles < worthwhile || !crowded(s.ldb)):
+		return offset(unsafe.SliceData(s.b), k0*s.ldb+j), s.ldb
+	}
+	_, dst := s.buffers()
+	packRows(dst[:kc*PanelWidth], s.b[k0*s.ldb+j:], s.ldb, kc, w)
+	return unsafe.SliceData(dst), PanelWidth
+}
+
+// crowded tells whether rows that are ld elements apart share a few sets of the first-level cache.
+func crowded(ld int) bool { return ld%512 == 0 }
+
+// offset is &p[i].
+func offset(p *float32, i int) *float32 {
+	return (*float32)(unsafe.Add(unsafe.Pointer(p), 4*i))
+}

@@ -1,0 +1,31 @@
+package kernel
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// scratchLen is the scratch of one call in float32 elements: a block of A and a panel of B.
+const scratchLen = 1<<17 + maxBlockK*PanelWidth
+
+// scratch is memory of a fixed size that a product copies parts of its operands to.
+type scratch struct {
+	f32 []float32 // on a cache line
+}
+
+var scratchPool = sync.Pool{New: func() any {
+	const line = 64 / 4
+	s := make([]float32, scratchLen+line)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s)))%64) / 4
+	return &scratch{f32: s[skip : skip+scratchLen]}
+}}
+
+func getScratch() *scratch  { return scratchPool.Get().(*scratch) }
+func putScratch(s *scratch) { scratchPool.Put(s) }
+
+// scratchOf views the scratch as elements of type T.
+func scratchOf[T Float](s *scratch) []T {
+	var zero T
+	p := (*T)(unsafe.Pointer(unsafe.SliceData(s.f32)))
+	return unsafe.Slice(p, len(s.f32)*4/int(unsafe.Sizeof(zero)))
+}

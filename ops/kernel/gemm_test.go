@@ -1,0 +1,416 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// forms are the four ways to multiply. B is given as [k,n] and brought to the form's own layout.
+var forms = []string{"NN", "NT", "TN", "Packed"}
+
+// problem is a product with random operands, ragged leading dimensions and a guard behind each slice.
+type problem[T Float] struct {
+	form             string
+	m, n, k          int
+	a, b, c, packed  []T
+	lda, ldb, ldc    int
+	e                Epilogue[T]
+	aIndex, bIndex   func(i, j int) int
+	guardA, guardB   []T
+	wantBias, addend bool
+}
+
+func (p *problem[T]) String() string {
+	return fmt.Sprintf("%s m=%d n=%d k=%d lda=%d ldb=%d ldc=%d acc=%v bias=%v addend=%v",
+		p.form, p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.e.Acc, p.e.Bias != nil, p.e.Addend != nil)
+}
+
+// newProblem makes a problem whose leading dimensions are pad longer than the rows.
+func newProblem[T Float](r *rand.Rand, form string, m, n, k, pad int) *problem[T] {
+	p := &problem[T]{form: form, m: m, n: n, k: k}
+	shape := func(rows, cols int) ([]T, int) {
+		ld := cols + pad
+		return randoms[T](r, max(0, (rows-1)*ld+cols)), ld
+	}
+	byRow := func(ld *int) func(i, j int) int { return func(i, j int) int { return i**ld + j } }
+	byCol := func(ld *int) func(i, j int) int { return func(i, j int) int { return j**ld + i } }
+	if form == "TN" {
+		p.a, p.lda = shape(k, m)
+		p.aIndex = byCol(&p.lda)
+	} else {
+		p.a, p.lda = shape(m, k)
+		p.aIndex = byRow(&p.lda)
+	}
+	if form == "NT" || form == "Packed" && r.IntN(2) == 0 {
+		p.b, p.ldb = shape(n, k)
+		p.bIndex = byCol(&p.ldb)
+	} else {
+		p.b, p.ldb = shape(k, n)
+		p.bIndex = byRow(&p.ldb)
+	}
+	p.c, p.ldc = shape(m, n)
+	if form == "Packed" {
+		p.pack()
+	}
+	return p
+}
+
+// pack packs B panel by panel.
+func (p *problem[T]) pack() {
+	p.packed = make([]T, PackedLen(p.k, p.n))
+	for i := range p.packed {
+		p.packed[i] = T(math.NaN())
+	}
+	columns := p.k > 0 && p.n > 0 && p.bIndex(1, 0) == 1 && (p.ldb != 1 || p.n > p.k)
+	for q := range panels(p.n) {
+		if columns {
+			PackT(p.packed, p.b, p.ldb, p.k, p.n, q, q+1)
+		} else {
+			PackN(p.packed, p.b, p.ldb, p.k, p.n, q, q+1)
+		}
+	}
+}
+
+func randoms[T Float](r *rand.Rand, n int) []T {
+	s := make([]T, n)
+	for i := range s {
+		s[i] = T(r.Float64() - 0.5)
+	}
+	return s
+}
+
+// mul computes rows [i0,i1) and columns [j0,j1) into c.
+func (p *problem[T]) mul(c []T, i0, i1, j0, j1 int) {
+	m, n := i1-i0, j1-j0
+	if m == 0 || n == 0 || p.k == 0 && p.form != "Packed" {
+		i0, j0 = 0, 0
+	}
+	a, cc := p.a[min(p.aIndex(i0, 0), len(p.a)):], c[i0*p.ldc:]
+	switch p.form {
+	case "NN":
+		MulNN(m, n, p.k, a, p.lda, p.b[min(p.bIndex(0, j0), len(p.b)):], p.ldb, cc[j0:], p.ldc, p.e.Acc)
+	case "NT":
+		MulNT(m, n, p.k, a, p.lda, p.b[min(p.bIndex(0, j0), len(p.b)):], p.ldb, cc[j0:], p.ldc, p.e.Acc)
+	case "TN":
+		MulTN(m, n, p.k, a, p.lda, p.b[min(p.bIndex(0, j0), len(p.b)):], p.ldb, cc[j0:], p.ldc, p.e.Acc)
+	case "Packed":
+		e := p.e
+		if e.Addend != nil {
+			e.Addend = e.Addend[i0*e.LdAddend:]
+		}
+		MulPacked(m, p.n, p.k, a, p.lda, p.packed, cc, p.ldc, j0, j1, e)
+	}
+}
+
+// reference is the product in float64, and the sum of magnitudes that bounds its error.
+func (p *problem[T]) reference(i, j int) (sum, magnitude float64) {
+	add := func(x float64) { sum += x; magnitude += math.Abs(x) }
+	for l := range p.k {
+		add(float64(p.a[p.aIndex(i, l)]) * float64(p.b[p.bIndex(l, j)]))
+	}
+	if p.e.Bias != nil {
+		add(float64(p.e.Bias[j]))
+	}
+	if p.e.Acc {
+		add(float64(p.c[i*p.ldc+j]))
+	}
+	if p.e.Addend != nil {
+		add(float64(p.e.Addend[i*p.e.LdAddend+j]))
+	}
+	return sum, magnitude
+}
+
+// check computes the product and compares every element of C, and the gaps between its rows.
+func (p *problem[T]) check(t *testing.T) {
+	t.Helper()
+	got := slices.Clone(p.c)
+	p.mul(got, 0, p.m, 0, p.n)
+	eps := 1.2e-7
+	if !isFloat32[T]() {
+		eps = 2.3e-16
+	}
+	for x, v := range got {
+		i, j := x/p.ldc, x%p.ldc
+		if j >= p.n {
+			if v != p.c[x] {
+				t.Fatalf("%v: wrote between the rows of C at (%d,%d)", p, i, j)
+			}
+			continue
+		}
+		want, magnitude := p.reference(i, j)
+		if !(math.Abs(float64(v)-want) <= eps*(magnitude*8+1e-30)) {
+			t.Fatalf("%v: C(%d,%d) = %v, want %v", p, i, j, v, want)
+		}
+	}
+}
+
+// eachPath runs f once with every instruction set of this machine.
+func eachPath(t *testing.T, f func(t *testing.T)) {
+	for _, name := range Paths() {
+		t.Run(name, func(t *testing.T) {
+			restore, err := ForcePath(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer restore()
+			f(t)
+		})
+	}
+}
+
+// raggedShapes are m, n, k around the sizes of tiles, panels, vectors and blocks.
+var raggedShapes = [][3]int{
+	{1, 1, 1}, {3, 5, 7}, {14, 32, 16}, {15, 33, 17}, {13, 31, 15}, {64, 64, 32}, {28, 65, 64}, {29, 48, 3},
+	{100, 70, 130}, {1, 200, 40}, {7, 1, 300}, {20, 40, 512}, {20, 40, 513}, {31, 90, 1025}, {260, 33, 600},
+	{6, 16, 4}, {5, 47, 9}, {2, 9, 2}, {4, 3, 0}, {0, 3, 4}, {3, 0, 4},
+}
+
+func testMul[T Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, s := range raggedShapes {
+		for _, form := range forms {
+			for variant := range 8 {
+				p := newProblem[T](r, form, s[0], s[1], s[2], r.IntN(3)*r.IntN(20))
+				p.e.Acc = variant&1 != 0
+				if form == "Packed" && variant&2 != 0 {
+					p.e.Bias = randoms[T](r, p.n)
+				}
+				if form == "Packed" && variant&4 != 0 {
+					p.e.LdAddend = p.n + 5
+					p.e.Addend = randoms[T](r, max(0, (p.m-1)*p.e.LdAddend+p.n))
+				}
+				p.check(t)
+			}
+		}
+	}
+}
+
+func TestMul(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		t.Run("float32", testMul[float32])
+		t.Run("float64", testMul[float64])
+	})
+}
+
+// TestMulCrowded has leading dimensions that make rows share cache sets, where operands are copied.
+func TestMulCrowded(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for _, form := range forms {
+			for _, s := range [][3]int{{100, 70, 40}, {90, 512, 512}, {512, 65, 33}, {300, 64, 600}} {
+				p := newProblem[float32](r, form, s[0], s[1], s[2], 0)
+				widen := func(x []float32, ld *int) []float32 {
+					rows, old := (len(x)+*ld-1) / *ld, *ld
+					*ld = (old + 511) / 512 * 512
+					y := make([]float32, (rows-1)**ld+old)
+					for i := range rows {
+						copy(y[i**ld:i**ld+old], x[i*old:])
+					}
+					return y
+				}
+				p.a, p.b = widen(p.a, &p.lda), widen(p.b, &p.ldb)
+				p.check(t)
+			}
+		}
+	})
+}
+
+// TestMulAddendIsC adds C through the addend; the sum over k has several blocks.
+func TestMulAddendIsC(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 6))
+		p := newProblem[float32](r, "Packed", 30, 50, 1200, 3)
+		acc := slices.Clone(p.c)
+		p.e.Acc = true
+		p.mul(acc, 0, p.m, 0, p.n)
+		same := slices.Clone(p.c)
+		p.e = Epilogue[float32]{Addend: same, LdAddend: p.ldc}
+		p.mul(same, 0, p.m, 0, p.n)
+		if !slices.Equal(acc, same) {
+			t.Error("C + A·B differs between Acc and an addend that is C")
+		}
+	})
+}
+
+// TestMulSplit cuts products at random rows and columns: the bytes must stay the same.
+func TestMulSplit(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(7, 8))
+		for range 40 {
+			for _, form := range forms {
+				p := newProblem[float32](r, form, 1+r.IntN(150), 1+r.IntN(150), 1+r.IntN(1100), r.IntN(4))
+				p.e.Acc = r.IntN(2) == 0
+				if form == "Packed" && r.IntN(2) == 0 {
+					p.e.Bias = randoms[float32](r, p.n)
+				}
+				whole, parts := slices.Clone(p.c), slices.Clone(p.c)
+				p.mul(whole, 0, p.m, 0, p.n)
+				i, j := r.IntN(p.m+1), r.IntN(p.n+1)
+				if form == "Packed" {
+					j &^= PanelWidth - 1
+				}
+				for _, rows := range [][2]int{{0, i}, {i, p.m}} {
+					for _, cols := range [][2]int{{0, j}, {j, p.n}} {
+						p.mul(parts, rows[0], rows[1], cols[0], cols[1])
+					}
+				}
+				if !slices.Equal(whole, parts) {
+					t.Fatalf("%v: split at row %d, column %d changes the result", p, i, j)
+				}
+			}
+		}
+	})
+}
+
+// TestMulVectorPathsAgree holds AVX2 to the bytes of AVX-512: both add in the same order.
+func TestMulVectorPathsAgree(t *testing.T) {
+	if best < pathAVX512 {
+		t.Skip("needs AVX-512")
+	}
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, form := range forms {
+		p := newProblem[float32](r, form, 70, 81, 1300, 2)
+		wide, narrow := slices.Clone(p.c), slices.Clone(p.c)
+		restore := usePath(pathAVX512)
+		p.mul(wide, 0, p.m, 0, p.n)
+		usePath(pathAVX2)
+		p.mul(narrow, 0, p.m, 0, p.n)
+		restore()
+		if !slices.Equal(wide, narrow) {
+			t.Errorf("%v: AVX2 and AVX-512 differ", p)
+		}
+	}
+}
+
+// TestMulNotFinite checks that a NaN or an infinity reaches its row and column and nothing else.
+func TestMulNotFinite(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(11, 12))
+		for _, form := range forms {
+			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+				p := newProblem[float32](r, form, 30, 45, 100, 0)
+				p.a[p.aIndex(7, 99)] = float32(bad)
+				got := slices.Clone(p.c)
+				p.mul(got, 0, p.m, 0, p.n)
+				for x, v := range got {
+					finite := !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
+					if i := x / p.ldc; finite == (i == 7) {
+						t.Fatalf("%v: %v at (7,99) of A gives C(%d,%d) = %v", p, bad, i, x%p.ldc, v)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestMulAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool forget")
+	}
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(13, 14))
+		for _, form := range forms {
+			p := newProblem[float32](r, form, 40, 70, 512, 0)
+			p.e.Bias = randoms[float32](r, p.n)
+			if n := testing.AllocsPerRun(50, func() { p.mul(p.c, 0, p.m, 0, p.n) }); n != 0 {
+				t.Errorf("%v: %v allocations a call", p, n)
+			}
+		}
+	})
+}
+
+// TestMulConcurrent runs the same product in several goroutines, which share the scratch pool.
+func TestMulConcurrent(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		for _, form := range forms {
+			p := newProblem[float32](rand.New(rand.NewPCG(15, 16)), form, 50, 70, 512, 0)
+			want := slices.Clone(p.c)
+			p.mul(want, 0, p.m, 0, p.n)
+			done := make(chan bool)
+			for range 4 {
+				go func() {
+					got := slices.Clone(p.c)
+					for range 10 {
+						copy(got, p.c)
+						p.mul(got, 0, p.m, 0, p.n)
+					}
+					done <- slices.Equal(got, want)
+				}()
+			}
+			for range 4 {
+				if !<-done {
+					t.Errorf("%v: concurrent calls disturb each other", p)
+				}
+			}
+		}
+	})
+}
+
+func TestMulPanics(t *testing.T) {
+	x := make([]float32, 100)
+	for name, f := range map[string]func(){
+		"a short":           func() { MulNN(3, 4, 5, x[:14], 5, x, 4, x, 4, false) },
+		"b short":           func() { MulNT(3, 4, 5, x, 5, x[:19], 5, x, 4, false) },
+		"c short":           func() { MulTN(3, 4, 5, x, 3, x, 4, x[:11], 4, false) },
+		"narrow lda":        func() { MulNN(3, 4, 5, x, 4, x, 4, x, 4, false) },
+		"negative":          func() { MulNN(-1, 4, 5, x, 5, x, 4, x, 4, false) },
+		"packed short":      func() { MulPacked(1, 4, 4, x, 4, x, x, 4, 0, 4, Epilogue[float32]{}) },
+		"n0 in a panel":     func() { MulPacked(1, 40, 1, x, 1, x, x, 40, 8, 40, Epilogue[float32]{}) },
+		"n1 too large":      func() { MulPacked(1, 4, 1, x, 1, x, x, 4, 0, 5, Epilogue[float32]{}) },
+		"bias short":        func() { MulPacked(1, 4, 1, x, 1, x, x, 4, 0, 4, Epilogue[float32]{Bias: x[:3]}) },
+		"addend short":      func() { MulPacked(2, 4, 1, x, 1, x, x, 4, 0, 4, Epilogue[float32]{Addend: x[:7], LdAddend: 4}) },
+		"dst of pack short": func() { PackN(x[:90], x, 3, 3, 3, 0, 1) },
+		"no such panel":     func() { PackT(x, x, 3, 3, 3, 0, 2) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+func TestPack(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(17, 18))
+		for _, s := range [][2]int{{1, 1}, {16, 32}, {17, 33}, {8, 24}, {100, 65}, {3, 95}} {
+			k, n := s[0], s[1]
+			b, bt := randoms[float32](r, k*n), make([]float32, k*n)
+			for i := range k {
+				for j := range n {
+					bt[j*k+i] = b[i*n+j]
+				}
+			}
+			rows, cols := make([]float32, PackedLen(k, n)), make([]float32, PackedLen(k, n))
+			for i := range rows {
+				rows[i], cols[i] = -1, -1
+			}
+			PackN(rows, b, n, k, n, 0, panels(n))
+			PackT(cols, bt, k, k, n, 0, panels(n))
+			for x, v := range rows {
+				i, j := x/PanelWidth%k, x/(PanelWidth*k)*PanelWidth+x%PanelWidth
+				want := float32(0)
+				if j < n {
+					want = b[i*n+j]
+				}
+				if v != want || cols[x] != want {
+					t.Fatalf("k=%d n=%d: B(%d,%d) packed as %v by rows, %v by columns, want %v", k, n, i, j, v, cols[x], want)
+				}
+			}
+		}
+	})
+}
+
+func TestBlockK(t *testing.T) {
+	for k := range 5000 {
+		if b := blockK(k); b < 1 || b > maxBlockK || k > maxBlockK && b%16 != 0 {
+			t.Fatalf("blockK(%d) = %d", k, b)
+		}
+	}
+}
