@@ -45,7 +45,7 @@ func (m *Material) part(from, to int, t Tokenizer) (tokens Tokens, sum string, e
 		tokens = m.Tokens.Slice(from, to)
 		return tokens, hash(tokens.raw), nil
 	}
-	text := m.Text[from:to:to]
+	text := m.Text[from:to]
 	tokens, err = t.Encode(text)
 	return tokens, hash(text), err
 }

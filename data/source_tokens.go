@@ -77,7 +77,7 @@ func parseLLMC(raw []byte) (Tokens, error) {
 	}
 	count := int32(binary.LittleEndian.Uint32(raw[8:]))
 	body := raw[llmcHeader:]
-	if count < 0 || int64(len(body)) != 2*int64(count) {
+	if int64(len(body)) != 2*int64(count) {
 		return Tokens{}, fmt.Errorf("llm.c's header counts %d tokens of 2 bytes, %d bytes follow it", count, len(body))
 	}
 	return Uint16Tokens(body), nil

@@ -7,7 +7,7 @@ import "math"
 //	−1/M · Σ ln p(y) over the M validation targets y,   p(v) = (count of v in the training part + 1) / (training tokens + V)
 //
 // Adding one to each count (Laplace's rule of succession) keeps the loss finite where the validation part holds a token that the
-// training part lacks. A model that stays at or above this number learned nothing from context.
+// training part lacks. It costs at most ln(1 + V/N) nats, nothing to speak of where the N training tokens are many times V. A model that stays at or above this number learned nothing from context.
 func (c *Corpus) UnigramLoss() float64 {
 	train, validation := counts(c.Train, c.Vocab), counts(c.Validation.Slice(1, c.Validation.Len()), c.Vocab) // the first is no target
 	total := float64(c.Train.Len() + c.Vocab)
