@@ -1,0 +1,72 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Label is an axis value as text for a table or a figure: a scalar as it is,
+// {kind: k} as k, {kind: k, a: 1} as k(a=1), a list in brackets.
+func Label(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return Printable(v)
+	case json.Number:
+		return Printable(v.String())
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case []any:
+		parts := make([]string, len(v))
+		for i, x := range v {
+			parts[i] = Label(x)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		return objectLabel(v)
+	}
+	return Printable(fmt.Sprint(v))
+}
+
+func objectLabel(m map[string]any) string {
+	var keys []string
+	for k := range m {
+		if k != "kind" {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	parts := make([]string, len(keys))
+	for i, k := range keys {
+		parts[i] = Printable(k) + "=" + Label(m[k])
+	}
+	args := strings.Join(parts, ", ")
+	kind, ok := m["kind"]
+	switch {
+	case !ok:
+		return "{" + args + "}"
+	case args == "":
+		return Label(kind)
+	}
+	return Label(kind) + "(" + args + ")"
+}
+
+// Printable replaces what a terminal or a figure would act upon instead of
+// showing: control characters, line breaks, and the marks that turn the
+// direction of writing.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t', r == '\r':
+			return ' '
+		case unicode.Is(unicode.C, r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+}

@@ -1,0 +1,232 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"ablate/train/metrics"
+)
+
+// maxProbes and maxBins bound what is kept of a run of any length: more columns
+// than a figure can show, and few enough to hold a hundred runs at once.
+const (
+	maxProbes = 256
+	maxBins   = 512
+)
+
+// Profile is one quantity over depth at one step: element i belongs to block i,
+// or for the stream to boundary i.
+type Profile struct {
+	Step   int64
+	Values []metrics.Value
+}
+
+// Probes are the profiles of a run, in the order of its steps. Of a long run
+// every second, fourth … is kept, and always the first, the last, and the
+// first one at or after each step that was asked for.
+type Probes struct {
+	Block  []Profile // L2 norm of the gradient of all parameters of a block
+	Stream []Profile // RMS over tokens of the stream's gradient, at boundaries 0..L
+}
+
+// Probes reads layers.jsonl. A run without one has no profiles.
+func (r *Run) Probes(keep ...int64) (*Probes, error) {
+	p := new(Probes)
+	f, err := r.open(metrics.LayersFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for row, err := range metrics.ReadLayers(f, metrics.GradNorm, metrics.StreamGradRMSToken) {
+		if err != nil {
+			return nil, r.wrap(metrics.LayersFile, err)
+		}
+		switch {
+		case row.Layer < 0 || row.Layer > maxLayers || row.Param != "":
+		case row.Quantity == metrics.GradNorm && row.Module == metrics.ModuleBlock:
+			p.Block = record(p.Block, row, keep)
+		case row.Quantity == metrics.StreamGradRMSToken:
+			p.Stream = record(p.Stream, row, keep)
+		}
+	}
+	return p, nil
+}
+
+// maxLayers bounds the memory that a row with a wild layer number can ask for.
+const maxLayers = 1 << 12
+
+// record puts a row into the profile of its step, the last one, and thins the
+// list when it has become too long.
+func record(list []Profile, row metrics.Layer, keep []int64) []Profile {
+	if len(list) == 0 || list[len(list)-1].Step != row.Step {
+		if len(list) >= 2*maxProbes+len(keep) {
+			list = thin(list, keep)
+		}
+		list = append(list, Profile{Step: row.Step})
+	}
+	p := &list[len(list)-1]
+	for len(p.Values) <= row.Layer {
+		p.Values = append(p.Values, metrics.Value{})
+	}
+	p.Values[row.Layer] = row.Value
+	return list
+}
+
+// thin drops every second profile, but for those that must stay.
+func thin(list []Profile, keep []int64) []Profile {
+	kept := list[:0:0]
+	for i, p := range list {
+		wanted := i == 0 || i == len(list)-1
+		for _, k := range keep {
+			wanted = wanted || p.Step >= k && list[i-1].Step < k
+		}
+		if wanted || i%2 == 0 {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// At returns the first profile at or after a step; none is the zero Profile.
+func At(list []Profile, step int64) Profile {
+	for _, p := range list {
+		if p.Step >= step {
+			return p
+		}
+	}
+	return Profile{}
+}
+
+// Last returns the last profile; none is the zero Profile.
+func Last(list []Profile) Profile {
+	if len(list) == 0 {
+		return Profile{}
+	}
+	return list[len(list)-1]
+}
+
+// Curves are the course of a run, in a bounded number of points.
+type Curves struct {
+	Train     []metrics.Value // mean training loss over Width consecutive steps, from step 0
+	Width     int64           // a power of two
+	Val       []metrics.Step  // the rows that carry an evaluation, thinned like probes
+	WarmupEnd int64           // first step at the largest learning rate
+	Steps     int64           // rows with a training loss
+	Clipped   int64           // of which clipping scaled the gradient
+}
+
+// Curves reads metrics.jsonl. A run without one has empty curves.
+func (r *Run) Curves() (*Curves, error) {
+	c := &Curves{Width: 1}
+	f, err := r.open(metrics.StepsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	maxLR := math.Inf(-1)
+	var b binner
+	for row, err := range metrics.ReadSteps(f) {
+		if err != nil {
+			return nil, r.wrap(metrics.StepsFile, err)
+		}
+		if lr, ok := row.LR.Get(); ok && lr > maxLR {
+			maxLR, c.WarmupEnd = lr, row.Step
+		}
+		if loss, ok := row.Loss.Get(); ok {
+			b.add(loss)
+			c.Steps++
+		}
+		if k, ok := row.ClipCoef.Get(); ok && k < 1 {
+			c.Clipped++
+		}
+		if _, ok := row.ValLoss.Get(); ok {
+			if len(c.Val) >= maxBins {
+				c.Val = slices.Concat(c.Val[:1], everySecond(c.Val[1:]))
+			}
+			c.Val = append(c.Val, row)
+		}
+	}
+	c.Train, c.Width = b.means()
+	return c, nil
+}
+
+func everySecond(list []metrics.Step) []metrics.Step {
+	out := list[:0:0]
+	for i := 1; i < len(list); i += 2 {
+		out = append(out, list[i])
+	}
+	return out
+}
+
+func (r *Run) wrap(name string, err error) error {
+	return fmt.Errorf("%s: %w", filepath.Join(r.root, filepath.FromSlash(r.dir), name), err)
+}
+
+// binner averages a stream of any length into at most maxBins equal bins: when
+// they are full, neighbours are joined and the width doubles.
+type binner struct {
+	sums  []float64
+	width int64
+	n     int64 // values so far
+}
+
+func (b *binner) add(x float64) {
+	if b.width == 0 {
+		b.width = 1
+	}
+	if b.n == b.width*maxBins {
+		b.sums = joinPairs(b.sums)
+		b.width *= 2
+	}
+	if b.n%b.width == 0 {
+		b.sums = append(b.sums, 0)
+	}
+	b.sums[len(b.sums)-1] += x
+	b.n++
+}
+
+func (b *binner) means() ([]metrics.Value, int64) {
+	out := make([]metrics.Value, len(b.sums))
+	for i, s := range b.sums {
+		n := min(b.width, b.n-int64(i)*b.width)
+		out[i] = metrics.Known(s / float64(n))
+	}
+	return out, max(b.width, 1)
+}
+
+// Widen joins the points of Train until each covers width steps, so that runs
+// of different lengths can be laid over each other. width is a power of two.
+func (c *Curves) Widen(width int64) {
+	for c.Width < width {
+		out := c.Train[:0:0]
+		for i := 0; i < len(c.Train); i += 2 {
+			pair := c.Train[i:min(i+2, len(c.Train))]
+			sum := pair[0].Float()
+			if len(pair) == 2 {
+				// Only the run's last bin may be short of steps; its weight is not known any more, and it is a point among hundreds.
+				sum = (sum + pair[1].Float()) / 2
+			}
+			out = append(out, metrics.Known(sum))
+		}
+		c.Train, c.Width = out, c.Width*2
+	}
+}
+
+// joinPairs adds neighbours; the number of sums is even.
+func joinPairs(sums []float64) []float64 {
+	out := make([]float64, len(sums)/2)
+	for i := range out {
+		out[i] = sums[2*i] + sums[2*i+1]
+	}
+	return out
+}
