@@ -48,13 +48,14 @@ func mulVector(p *product[float32]) bool {
 	if active < pathAVX2 {
 		return false
 	}
-	s := vectorProduct{product: p, rows: tileRows256}
+	var mem *scratch // a variable of its own: returning a field to the pool would move p to the heap
+	s := vectorProduct{product: p, rows: tileRows256, mem: &mem}
 	if active == pathAVX512 {
 		s.rows = tileRows512
 	}
 	s.run()
-	if s.mem != nil {
-		putScratch(s.mem)
+	if mem != nil {
+		putScratch(mem)
 	}
 	return true
 }
@@ -62,17 +63,17 @@ func mulVector(p *product[float32]) bool {
 // vectorProduct is a product under way.
 type vectorProduct struct {
 	*product[float32]
-	rows int      // of the tallest tile
-	mem  *scratch // taken when first needed
+	rows int       // of the tallest tile
+	mem  **scratch // taken when first needed
 	t    tileArgs
 }
 
 // buffers returns the two parts of the scratch memory: a block of A and a panel of B.
 func (s *vectorProduct) buffers() (a, b []float32) {
-	if s.mem == nil {
-		s.mem = getScratch()
+	if *s.mem == nil {
+		*s.mem = getScratch()
 	}
-	return s.mem.f32[:maxBlockA], s.mem.f32[maxBlockA:]
+	return (*s.mem).f32[:maxBlockA], (*s.mem).f32[maxBlockA:]
 }
 
 // run walks over blocks of k and, inside, of rows.
@@ -200,4 +201,18 @@ func crowded(ld int) bool { return ld%512 == 0 }
 // offset is &p[i].
 func offset(p *float32, i int) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(p), 4*i))
+}
+
+// peakRunVector runs n rounds of independent vector multiply-adds, as many as the tallest tile has
+// in a step of k, and returns the number of operations, or 0 on the portable path.
+func peakRunVector(n int) int {
+	switch active {
+	case pathAVX512:
+		fmaLoop512(n)
+		return n * tileRows512 * 2 * 16 * 2
+	case pathAVX2:
+		fmaLoop256(n)
+		return n * tileRows256 * 2 * 8 * 2
+	}
+	return 0
 }

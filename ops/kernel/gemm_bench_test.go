@@ -1,0 +1,67 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+)
+
+// benchShapes are m, n, k of products in training: linear layers of models from tiny to small, and
+// squares to compare with other libraries.
+var benchShapes = [][3]int{
+	{1024, 512, 128}, {1024, 128, 512}, {2048, 1024, 256}, {4096, 1536, 384}, {512, 512, 512}, {1024, 1024, 1024},
+	{64, 64, 32}, {128, 128, 32}, {128, 128, 64}, {256, 256, 64}, {256, 64, 256},
+}
+
+// peak is measured once for each path.
+var peak = func() func(b *testing.B) float64 {
+	var mu sync.Mutex
+	known := map[string]float64{}
+	return func(b *testing.B) float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		if known[Path()] == 0 {
+			known[Path()] = FMAPeak(200 * time.Millisecond)
+		}
+		return known[Path()]
+	}
+}()
+
+// BenchmarkMul measures each shape in each form on one core: A·B and Aᵀ·B in place, A·Bᵀ packed
+// beforehand, as a linear layer does it.
+func BenchmarkMul(b *testing.B) {
+	for _, form := range forms {
+		for _, s := range benchShapes {
+			b.Run(fmt.Sprintf("%s/%dx%dx%d", form, s[0], s[1], s[2]), func(b *testing.B) {
+				p := newProblem[float32](rand.New(rand.NewPCG(1, 2)), form, s[0], s[1], s[2], 0)
+				limit := peak(b)
+				for b.Loop() {
+					p.mul(p.c, 0, p.m, 0, p.n)
+				}
+				flops := 2 * float64(p.m) * float64(p.n) * float64(p.k) * float64(b.N)
+				rate := flops / float64(b.Elapsed().Nanoseconds())
+				b.ReportMetric(rate, "GFLOP/s")
+				b.ReportMetric(100*rate/limit, "%peak")
+			})
+		}
+	}
+}
+
+func BenchmarkPack(b *testing.B) {
+	for _, s := range [][2]int{{64, 64}, {256, 256}, {1024, 1024}} {
+		k, n := s[0], s[1]
+		src, dst := make([]float32, k*n), make([]float32, PackedLen(k, n))
+		run := func(name string, f func()) {
+			b.Run(fmt.Sprintf("%s/%dx%d", name, k, n), func(b *testing.B) {
+				b.SetBytes(int64(4 * k * n))
+				for b.Loop() {
+					f()
+				}
+			})
+		}
+		run("N", func() { PackN(dst, src, n, k, n, 0, panels(n)) })
+		run("T", func() { PackT(dst, src, k, k, n, 0, panels(n)) })
+	}
+}
