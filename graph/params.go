@@ -144,3 +144,12 @@ func (p *Params[T]) pointer(name string, grad bool) unsafe.Pointer {
 	}
 	return unsafe.Pointer(unsafe.SliceData(v[p.spans[name].from:]))
 }
+
+// Constant is the distribution that is always c: gains start at 1, biases at 0.
+func Constant(c float64) Init {
+	return func(_ *rand.Rand, x []float64) {
+		for i := range x {
+			x[i] = c
+		}
+	}
+}

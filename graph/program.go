@@ -48,18 +48,38 @@ type item struct {
 	part int
 }
 
+// Option changes how a graph is compiled, never what it computes.
+type Option func(*options)
+
+type options struct {
+	fuse    bool
+	pending int
+}
+
+// WithoutFusion keeps every operation by itself, to test the fused ones.
+func WithoutFusion() Option { return func(o *options) { o.fuse = false } }
+
+// WithPending bounds the bytes that wait for a barrier; see pendingBudget.
+func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes } }
+
 // Compile turns g into a program that runs on team and works on params.
-func Compile[T Float](g *Graph, params *Params[T], team *Team) (*Program, error) {
+func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (*Program, error) {
 	if err := params.fits(g); err != nil {
 		return nil, err
+	}
+	o := options{fuse: true, pending: pendingBudget}
+	for _, f := range opts {
+		f(&o)
 	}
 	l, err := lower(g)
 	if err != nil {
 		return nil, err
 	}
 	before := len(l.calls)
-	l.fuse()
-	s, local := l.schedule()
+	if o.fuse {
+		l.fuse()
+	}
+	s, local := l.schedule(o.pending)
 	blocks := l.blocks(s.values)
 	p := &Program{
 		team: team, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{}, tasks: s.tasks,

@@ -35,9 +35,9 @@ type schedule struct {
 // smaller budget means more barriers, a larger one more memory.
 const pendingBudget = 4 << 20
 
-func (l *lowered) schedule() (*schedule, int) {
+func (l *lowered) schedule(pending int) (*schedule, int) {
 	s := &schedule{}
-	p := placer{writers: map[*value][]*task{}, readers: map[*value][]*task{}, pending: map[*value]bool{}}
+	p := placer{budget: pending, writers: map[*value][]*task{}, readers: map[*value][]*task{}, pending: map[*value]bool{}}
 	local := 0
 	for _, c := range l.calls {
 		aux := c.bind(l.g.dtype)
@@ -99,11 +99,12 @@ type placer struct {
 	rows             int // the earliest phase for chains
 	pending          map[*value]bool
 	pendingBytes     int
+	budget           int
 }
 
 func (p *placer) place(t *task) {
 	if t.Rows {
-		if p.pendingBytes > pendingBudget {
+		if p.pendingBytes > p.budget {
 			p.rows++
 			p.pendingBytes = 0
 			clear(p.pending)
