@@ -27,24 +27,24 @@ func peakRun(n int) int {
 	return peakRunPortable(n)
 }
 
-// peakRunPortable is the loop in Go; whether a multiply-add is one instruction is up to the compiler.
+// peakRunPortable is the loop in Go: six sums, because more would not stay in registers.
 //
 //go:noinline
 func peakRunPortable(n int) int {
-	var a, b, c, d, e, f, g, h float32
-	x := float32(n&1) * 1e-30 // not a constant to the compiler
+	var a, b, c, d, e, f float32
+	x := float32(n)
+	y0, y1, y2, y3, y4, y5 := x+1, x+2, x+3, x+4, x+5, x+6
 	for range n {
-		a += x * x
-		b += x * x
-		c += x * x
-		d += x * x
-		e += x * x
-		f += x * x
-		g += x * x
-		h += x * x
+		x += y0 // another product in every round
+		a += x * y0
+		b += x * y1
+		c += x * y2
+		d += x * y3
+		e += x * y4
+		f += x * y5
 	}
-	peakSink = a + b + c + d + e + f + g + h
-	return n * 8 * 2
+	peakSink = a + b + c + d + e + f
+	return n * 6 * 2
 }
 
 var peakSink float32 // keeps the loop from being removed
