@@ -25,11 +25,7 @@ func build(name string, from any) *Tree {
 	b := &builder{pos: Pos{Source: name}}
 	t := &Tree{}
 	if from != nil {
-		v := reflect.ValueOf(from)
-		if v.Kind() == reflect.Pointer && !v.IsNil() {
-			v = v.Elem()
-		}
-		t.root = b.node(v, "")
+		t.root = b.node(reflect.ValueOf(from), "")
 	}
 	t.problems = b.problems
 	return t
@@ -53,6 +49,9 @@ func (b *builder) node(v reflect.Value, path string) *node {
 			return nil
 		}
 		return t.root
+	}
+	if v.Kind() == reflect.Pointer {
+		return b.node(v.Elem(), path)
 	}
 	if !v.CanAddr() { // methods may be those of the pointer
 		copied := reflect.New(v.Type()).Elem()

@@ -98,7 +98,7 @@ func parseDefault(t reflect.Type, s string) (*node, error) {
 	}
 	n, problems := parseValue("default", s, Pos{})
 	if len(problems) > 0 {
-		return nil, errorOf(problems)
+		return nil, fmt.Errorf("default %q: %w", s, errorOf(problems))
 	}
 	return n.asImplicit(), nil
 }

@@ -51,7 +51,7 @@ var (
 // readYAML gives the root of the only document, or nil if there is nothing in it.
 func readYAML(data []byte, pos Pos) (root *yaml.Node, err error) {
 	fail := func(line int, msg string) error {
-		if pos.Arg == 0 {
+		if pos.Arg == 0 && pos.Source != "" {
 			pos.Line = line
 		}
 		return &Error{[]Problem{{Pos: pos, Msg: msg}}}

@@ -203,7 +203,10 @@ func (t *Tree) Delete(path string) bool {
 // Problem gives a problem at a path of the tree: its position is that of the value
 // there, or of what stands nearest above it.
 func (t *Tree) Problem(path, format string, args ...any) Problem {
-	_, pos := t.locate(path)
+	n, pos := t.locate(path)
+	if n != nil && n.kind != mapping { // a mapping is shown by its own key, not by its first one
+		pos = cmp.Or(n.pos, pos)
+	}
 	return Problem{Pos: pos, Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
@@ -212,8 +215,8 @@ func (t *Tree) Errorf(path, format string, args ...any) *Error {
 	return &Error{[]Problem{t.Problem(path, format, args...)}}
 }
 
-// locate finds the node at a path (nil if there is none) and the best position for
-// it. Keys may contain dots themselves, as under axes.
+// locate finds the node at a path (nil if there is none) and the position of its
+// key, or of what stands nearest above it. Keys may contain dots themselves, as under axes.
 func (t *Tree) locate(path string) (*node, Pos) {
 	if t.root == nil {
 		return nil, Pos{}
@@ -223,9 +226,6 @@ func (t *Tree) locate(path string) (*node, Pos) {
 
 func (n *node) locate(path string, best Pos) (*node, Pos) {
 	if path == "" {
-		if n.kind != mapping { // a mapping is shown by its own key, not by its first one
-			best = cmp.Or(n.pos, best)
-		}
 		return n, best
 	}
 	for i, item := range n.items {
@@ -237,6 +237,9 @@ func (n *node) locate(path string, best Pos) (*node, Pos) {
 		if rest, ok := below(path, e.key); ok {
 			return e.value.locate(rest, cmp.Or(e.pos, best))
 		}
+	}
+	if n.kind != mapping { // a scalar that stands for the mapping
+		best = cmp.Or(n.pos, best)
 	}
 	return nil, best
 }

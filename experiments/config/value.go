@@ -69,7 +69,7 @@ func (d *decoder) text(n *node, path string, l limits, v reflect.Value) bool {
 		if s := Suggest(n.text, words); s != "" {
 			hint = "; did you mean " + s + "?"
 		}
-		return d.problem(n, path, "unknown%s%s", hint, allowed(strings.Join(words, ", ")))
+		return d.problem(n, path, "unknown%s%s", allowed(strings.Join(words, ", ")), hint)
 	}
 	v.SetString(n.text)
 	return true
