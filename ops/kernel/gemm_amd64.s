@@ -39,7 +39,7 @@ DATA maskWindow<>+248(SB)/8, $0x0000000000000000
 GLOBL maskWindow<>(SB), RODATA|NOPTR, $256
 
 // func tiles512(t *tileArgs)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tiles512(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ 16(DI), R9
@@ -157,13 +157,15 @@ zero1:
 	VPXORD Z1, Z1, Z1
 
 sum1:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest1
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x01, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest1
 
 loop1:
 	VMOVUPS      (CX), Z28
@@ -172,27 +174,40 @@ loop1:
 	VBROADCASTSS (BX), Z30
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
 	VBROADCASTSS 4(BX), Z30
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
 	VBROADCASTSS 8(BX), Z30
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
 	VBROADCASTSS 12(BX), Z30
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop1
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed1
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed1:
+	SUBQ $0x04, AX
+	JGE  loop1
 
 rest1:
 	ADDQ $0x04, AX
@@ -315,13 +330,15 @@ zero2:
 	VPXORD Z3, Z3, Z3
 
 sum2:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest2
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x02, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest2
 
 loop2:
 	VMOVUPS      (CX), Z28
@@ -333,6 +350,7 @@ loop2:
 	VBROADCASTSS (BX)(R9*1), Z31
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -342,6 +360,7 @@ loop2:
 	VBROADCASTSS 4(BX)(R9*1), Z31
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -351,6 +370,7 @@ loop2:
 	VBROADCASTSS 8(BX)(R9*1), Z31
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -360,9 +380,19 @@ loop2:
 	VBROADCASTSS 12(BX)(R9*1), Z31
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop2
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed2
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed2:
+	SUBQ $0x04, AX
+	JGE  loop2
 
 rest2:
 	ADDQ $0x04, AX
@@ -510,13 +540,15 @@ zero3:
 	VPXORD Z5, Z5, Z5
 
 sum3:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest3
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x03, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest3
 
 loop3:
 	VMOVUPS      (CX), Z28
@@ -531,6 +563,7 @@ loop3:
 	VBROADCASTSS (BX)(R9*2), Z30
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -543,6 +576,7 @@ loop3:
 	VBROADCASTSS 4(BX)(R9*2), Z30
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -555,6 +589,7 @@ loop3:
 	VBROADCASTSS 8(BX)(R9*2), Z30
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -567,9 +602,19 @@ loop3:
 	VBROADCASTSS 12(BX)(R9*2), Z30
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop3
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed3
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed3:
+	SUBQ $0x04, AX
+	JGE  loop3
 
 rest3:
 	ADDQ $0x04, AX
@@ -742,13 +787,15 @@ zero4:
 	VPXORD Z7, Z7, Z7
 
 sum4:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest4
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x04, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest4
 
 loop4:
 	VMOVUPS      (CX), Z28
@@ -766,6 +813,7 @@ loop4:
 	VBROADCASTSS (BX)(R10*1), Z31
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -781,6 +829,7 @@ loop4:
 	VBROADCASTSS 4(BX)(R10*1), Z31
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -796,6 +845,7 @@ loop4:
 	VBROADCASTSS 8(BX)(R10*1), Z31
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -811,9 +861,19 @@ loop4:
 	VBROADCASTSS 12(BX)(R10*1), Z31
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop4
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed4
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed4:
+	SUBQ $0x04, AX
+	JGE  loop4
 
 rest4:
 	ADDQ $0x04, AX
@@ -1011,13 +1071,15 @@ zero5:
 	VPXORD Z9, Z9, Z9
 
 sum5:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest5
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x05, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest5
 
 loop5:
 	VMOVUPS      (CX), Z28
@@ -1038,6 +1100,7 @@ loop5:
 	VBROADCASTSS (BX)(R9*4), Z30
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1056,6 +1119,7 @@ loop5:
 	VBROADCASTSS 4(BX)(R9*4), Z30
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1074,6 +1138,7 @@ loop5:
 	VBROADCASTSS 8(BX)(R9*4), Z30
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1092,9 +1157,19 @@ loop5:
 	VBROADCASTSS 12(BX)(R9*4), Z30
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop5
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed5
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed5:
+	SUBQ $0x04, AX
+	JGE  loop5
 
 rest5:
 	ADDQ $0x04, AX
@@ -1317,13 +1392,15 @@ zero6:
 	VPXORD Z11, Z11, Z11
 
 sum6:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest6
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x06, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest6
 
 loop6:
 	VMOVUPS      (CX), Z28
@@ -1347,6 +1424,7 @@ loop6:
 	VBROADCASTSS (BX)(R11*1), Z31
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1368,6 +1446,7 @@ loop6:
 	VBROADCASTSS 4(BX)(R11*1), Z31
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1389,6 +1468,7 @@ loop6:
 	VBROADCASTSS 8(BX)(R11*1), Z31
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1410,9 +1490,19 @@ loop6:
 	VBROADCASTSS 12(BX)(R11*1), Z31
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop6
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed6
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed6:
+	SUBQ $0x04, AX
+	JGE  loop6
 
 rest6:
 	ADDQ $0x04, AX
@@ -1660,13 +1750,15 @@ zero7:
 	VPXORD Z13, Z13, Z13
 
 sum7:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest7
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x07, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest7
 
 loop7:
 	VMOVUPS      (CX), Z28
@@ -1693,6 +1785,7 @@ loop7:
 	VBROADCASTSS (BX)(R10*2), Z30
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1717,6 +1810,7 @@ loop7:
 	VBROADCASTSS 4(BX)(R10*2), Z30
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1741,6 +1835,7 @@ loop7:
 	VBROADCASTSS 8(BX)(R10*2), Z30
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1765,9 +1860,19 @@ loop7:
 	VBROADCASTSS 12(BX)(R10*2), Z30
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop7
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed7
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed7:
+	SUBQ $0x04, AX
+	JGE  loop7
 
 rest7:
 	ADDQ $0x04, AX
@@ -2040,13 +2145,15 @@ zero8:
 	VPXORD Z15, Z15, Z15
 
 sum8:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest8
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x08, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest8
 
 loop8:
 	VMOVUPS      (CX), Z28
@@ -2076,6 +2183,7 @@ loop8:
 	VBROADCASTSS (BX)(R12*1), Z31
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2103,6 +2211,7 @@ loop8:
 	VBROADCASTSS 4(BX)(R12*1), Z31
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2130,6 +2239,7 @@ loop8:
 	VBROADCASTSS 8(BX)(R12*1), Z31
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2157,9 +2267,19 @@ loop8:
 	VBROADCASTSS 12(BX)(R12*1), Z31
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop8
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed8
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed8:
+	SUBQ $0x04, AX
+	JGE  loop8
 
 rest8:
 	ADDQ $0x04, AX
@@ -2457,13 +2577,15 @@ zero9:
 	VPXORD Z17, Z17, Z17
 
 sum9:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest9
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x09, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest9
 
 loop9:
 	VMOVUPS      (CX), Z28
@@ -2496,6 +2618,7 @@ loop9:
 	VBROADCASTSS (BX)(R9*8), Z30
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2526,6 +2649,7 @@ loop9:
 	VBROADCASTSS 4(BX)(R9*8), Z30
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2556,6 +2680,7 @@ loop9:
 	VBROADCASTSS 8(BX)(R9*8), Z30
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2586,9 +2711,19 @@ loop9:
 	VBROADCASTSS 12(BX)(R9*8), Z30
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop9
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed9
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed9:
+	SUBQ $0x04, AX
+	JGE  loop9
 
 rest9:
 	ADDQ $0x04, AX
@@ -2911,13 +3046,15 @@ zero10:
 	VPXORD Z19, Z19, Z19
 
 sum10:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest10
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x0a, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest10
 
 loop10:
 	VMOVUPS      (CX), Z28
@@ -2953,6 +3090,7 @@ loop10:
 	VBROADCASTSS (BX)(R13*1), Z31
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2986,6 +3124,7 @@ loop10:
 	VBROADCASTSS 4(BX)(R13*1), Z31
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3019,6 +3158,7 @@ loop10:
 	VBROADCASTSS 8(BX)(R13*1), Z31
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3052,9 +3192,19 @@ loop10:
 	VBROADCASTSS 12(BX)(R13*1), Z31
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop10
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed10
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed10:
+	SUBQ $0x04, AX
+	JGE  loop10
 
 rest10:
 	ADDQ $0x04, AX
@@ -3402,13 +3552,15 @@ zero11:
 	VPXORD Z21, Z21, Z21
 
 sum11:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest11
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x0b, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest11
 
 loop11:
 	VMOVUPS      (CX), Z28
@@ -3447,6 +3599,7 @@ loop11:
 	VBROADCASTSS (BX)(R11*2), Z30
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3483,6 +3636,7 @@ loop11:
 	VBROADCASTSS 4(BX)(R11*2), Z30
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3519,6 +3673,7 @@ loop11:
 	VBROADCASTSS 8(BX)(R11*2), Z30
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3555,9 +3710,19 @@ loop11:
 	VBROADCASTSS 12(BX)(R11*2), Z30
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop11
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed11
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed11:
+	SUBQ $0x04, AX
+	JGE  loop11
 
 rest11:
 	ADDQ $0x04, AX
@@ -3930,13 +4095,15 @@ zero12:
 	VPXORD Z23, Z23, Z23
 
 sum12:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest12
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x0c, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest12
 
 loop12:
 	VMOVUPS      (CX), Z28
@@ -3978,6 +4145,7 @@ loop12:
 	VBROADCASTSS (BX)(R14*1), Z31
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4017,6 +4185,7 @@ loop12:
 	VBROADCASTSS 4(BX)(R14*1), Z31
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4056,6 +4225,7 @@ loop12:
 	VBROADCASTSS 8(BX)(R14*1), Z31
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4095,9 +4265,19 @@ loop12:
 	VBROADCASTSS 12(BX)(R14*1), Z31
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop12
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed12
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed12:
+	SUBQ $0x04, AX
+	JGE  loop12
 
 rest12:
 	ADDQ $0x04, AX
@@ -4495,13 +4675,15 @@ zero13:
 	VPXORD Z25, Z25, Z25
 
 sum13:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest13
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x0d, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest13
 
 loop13:
 	VMOVUPS      (CX), Z28
@@ -4546,6 +4728,7 @@ loop13:
 	VBROADCASTSS (BX)(R10*4), Z30
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4588,6 +4771,7 @@ loop13:
 	VBROADCASTSS 4(BX)(R10*4), Z30
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4630,6 +4814,7 @@ loop13:
 	VBROADCASTSS 8(BX)(R10*4), Z30
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4672,9 +4857,19 @@ loop13:
 	VBROADCASTSS 12(BX)(R10*4), Z30
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop13
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed13
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed13:
+	SUBQ $0x04, AX
+	JGE  loop13
 
 rest13:
 	ADDQ $0x04, AX
@@ -5097,13 +5292,15 @@ zero14:
 	VPXORD Z27, Z27, Z27
 
 sum14:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest14
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x0e, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest14
 
 loop14:
 	VMOVUPS      (CX), Z28
@@ -5151,6 +5348,7 @@ loop14:
 	VBROADCASTSS (BX)(R15*1), Z31
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5196,6 +5394,7 @@ loop14:
 	VBROADCASTSS 4(BX)(R15*1), Z31
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5241,6 +5440,7 @@ loop14:
 	VBROADCASTSS 8(BX)(R15*1), Z31
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5286,9 +5486,19 @@ loop14:
 	VBROADCASTSS 12(BX)(R15*1), Z31
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop14
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed14
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed14:
+	SUBQ $0x04, AX
+	JGE  loop14
 
 rest14:
 	ADDQ $0x04, AX
@@ -11491,7 +11701,7 @@ loop:
 	RET
 
 // func tiles256(t *tileArgs)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tiles256(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ 16(DI), R9
@@ -11564,13 +11774,15 @@ zero1:
 	VXORPS Y1, Y1, Y1
 
 sum1:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest1
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x01, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest1
 
 loop1:
 	VMOVUPS      (CX), Y12
@@ -11579,27 +11791,40 @@ loop1:
 	VBROADCASTSS (BX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
 	VBROADCASTSS 4(BX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
 	VBROADCASTSS 8(BX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
 	VBROADCASTSS 12(BX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop1
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed1
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed1:
+	SUBQ $0x04, AX
+	JGE  loop1
 
 rest1:
 	ADDQ $0x04, AX
@@ -11724,13 +11949,15 @@ zero2:
 	VXORPS Y3, Y3, Y3
 
 sum2:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest2
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x02, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest2
 
 loop2:
 	VMOVUPS      (CX), Y12
@@ -11742,6 +11969,7 @@ loop2:
 	VBROADCASTSS (BX)(R9*1), Y15
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -11751,6 +11979,7 @@ loop2:
 	VBROADCASTSS 4(BX)(R9*1), Y15
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -11760,6 +11989,7 @@ loop2:
 	VBROADCASTSS 8(BX)(R9*1), Y15
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -11769,9 +11999,19 @@ loop2:
 	VBROADCASTSS 12(BX)(R9*1), Y15
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop2
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed2
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed2:
+	SUBQ $0x04, AX
+	JGE  loop2
 
 rest2:
 	ADDQ $0x04, AX
@@ -11925,13 +12165,15 @@ zero3:
 	VXORPS Y5, Y5, Y5
 
 sum3:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest3
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x03, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest3
 
 loop3:
 	VMOVUPS      (CX), Y12
@@ -11946,6 +12188,7 @@ loop3:
 	VBROADCASTSS (BX)(R9*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -11958,6 +12201,7 @@ loop3:
 	VBROADCASTSS 4(BX)(R9*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -11970,6 +12214,7 @@ loop3:
 	VBROADCASTSS 8(BX)(R9*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -11982,9 +12227,19 @@ loop3:
 	VBROADCASTSS 12(BX)(R9*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop3
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed3
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed3:
+	SUBQ $0x04, AX
+	JGE  loop3
 
 rest3:
 	ADDQ $0x04, AX
@@ -12167,13 +12422,15 @@ zero4:
 	VXORPS Y7, Y7, Y7
 
 sum4:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest4
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x04, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest4
 
 loop4:
 	VMOVUPS      (CX), Y12
@@ -12191,6 +12448,7 @@ loop4:
 	VBROADCASTSS (BX)(R10*1), Y15
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12206,6 +12464,7 @@ loop4:
 	VBROADCASTSS 4(BX)(R10*1), Y15
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12221,6 +12480,7 @@ loop4:
 	VBROADCASTSS 8(BX)(R10*1), Y15
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12236,9 +12496,19 @@ loop4:
 	VBROADCASTSS 12(BX)(R10*1), Y15
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop4
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed4
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed4:
+	SUBQ $0x04, AX
+	JGE  loop4
 
 rest4:
 	ADDQ $0x04, AX
@@ -12450,13 +12720,15 @@ zero5:
 	VXORPS Y9, Y9, Y9
 
 sum5:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest5
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x05, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest5
 
 loop5:
 	VMOVUPS      (CX), Y12
@@ -12477,6 +12749,7 @@ loop5:
 	VBROADCASTSS (BX)(R9*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12495,6 +12768,7 @@ loop5:
 	VBROADCASTSS 4(BX)(R9*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12513,6 +12787,7 @@ loop5:
 	VBROADCASTSS 8(BX)(R9*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12531,9 +12806,19 @@ loop5:
 	VBROADCASTSS 12(BX)(R9*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop5
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed5
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed5:
+	SUBQ $0x04, AX
+	JGE  loop5
 
 rest5:
 	ADDQ $0x04, AX
@@ -12774,13 +13059,15 @@ zero6:
 	VXORPS Y11, Y11, Y11
 
 sum6:
-	MOVQ (DI), AX
-	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
-	MOVQ 24(DI), CX
-	MOVQ 32(DI), R8
-	SUBQ $0x04, AX
-	JL   rest6
+	MOVQ   (DI), AX
+	MOVQ   8(DI), BX
+	ADDQ   120(DI), BX
+	MOVQ   24(DI), CX
+	MOVQ   32(DI), R8
+	IMUL3Q $0x06, R9, DX
+	ADDQ   BX, DX
+	SUBQ   $0x04, AX
+	JL     rest6
 
 loop6:
 	VMOVUPS      (CX), Y12
@@ -12804,6 +13091,7 @@ loop6:
 	VBROADCASTSS (BX)(R11*1), Y15
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
+	PREFETCHT0   (DX)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12825,6 +13113,7 @@ loop6:
 	VBROADCASTSS 4(BX)(R11*1), Y15
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
+	PREFETCHT0   (DX)(R9*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12846,6 +13135,7 @@ loop6:
 	VBROADCASTSS 8(BX)(R11*1), Y15
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
+	PREFETCHT0   (DX)(R9*2)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -12867,9 +13157,19 @@ loop6:
 	VBROADCASTSS 12(BX)(R11*1), Y15
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
+	PREFETCHT0   (DX)(R10*1)
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, AX
-	JGE          loop6
+	LEAQ         (DX)(R9*4), DX
+	TESTQ        $+12, AX
+	JNZ          aimed6
+	MOVQ         R9, SI
+	SHLQ         $0x04, SI
+	SUBQ         SI, DX
+	ADDQ         $0x40, DX
+
+aimed6:
+	SUBQ $0x04, AX
+	JGE  loop6
 
 rest6:
 	ADDQ $0x04, AX
