@@ -1,0 +1,251 @@
+package report
+
+import (
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A sheet is small multiples: panels that share their axes, a title, a legend.
+// It is laid out for the width it is given; where a grid would be too narrow to
+// read, its panels stand below each other.
+type sheet struct {
+	title  string
+	legend []key
+	scale  *scale
+	panels []panel
+	cols   int // panels in a row on paper
+
+	xLabel, yLabel string
+	x, y           axis
+	height         vg.Length // of a panel's data area
+
+	hovers []hover // of the last drawing
+}
+
+// A panel is one pair of axes with its marks.
+type panel struct {
+	title string
+	marks []plot.Plotter
+}
+
+// An axis is the range and the ticks of every panel.
+type axis struct {
+	lo, hi float64
+	log    bool
+	ticks  plot.Ticker
+	grid   bool
+}
+
+// A key is an entry of the legend.
+type key struct {
+	text   string
+	colour ink
+	shape  draw.GlyphDrawer // nil: a line
+}
+
+const (
+	minPanel  = 1.5 * vg.Inch // data narrower than this is unreadable
+	panelHead = 15            // above a panel, for its title
+	gapX      = 14
+	rowGap    = 8
+	margin    = 4
+)
+
+// columns is how many panels fit side by side.
+func (s *sheet) columns(width vg.Length) int {
+	return min(s.cols, max(1, int(width/minPanel)), len(s.panels))
+}
+
+// size returns the height that the sheet takes at a width.
+func (s *sheet) size(width vg.Length) vg.Length {
+	rows := vg.Length((len(s.panels) + s.columns(width) - 1) / s.columns(width))
+	return s.header(nil, width) + rows*(s.height+panelHead) + (rows-1)*rowGap + s.footer() + 2*margin
+}
+
+// footer is the room for the tick labels and the label of the x axis.
+func (s *sheet) footer() vg.Length {
+	h := tickStyle.Height("0") + 7
+	if s.xLabel != "" {
+		h += labelStyle.Height(s.xLabel) + 4
+	}
+	return h
+}
+
+// draw lays the sheet out on a canvas of the height that size asked for.
+func (s *sheet) draw(c draw.Canvas) {
+	s.hovers = s.hovers[:0]
+	c.SetColor(paperInk.light)
+	c.Fill(c.Rectangle.Path())
+	c = draw.Crop(c, margin, -margin, margin, -margin)
+	width := c.Max.X - c.Min.X + 2*margin
+	c.Max.Y -= s.header(&c, width)
+	cols := s.columns(width)
+	rows := (len(s.panels) + cols - 1) / cols
+	left := s.leftMargin()
+	dataWidth := (c.Max.X - c.Min.X - left - vg.Length(cols-1)*gapX - 3) / vg.Length(cols)
+	for i, p := range s.panels {
+		row, col := i/cols, i%cols
+		bottom := i+cols >= len(s.panels)
+		x := c.Min.X + left + vg.Length(col)*(dataWidth+gapX)
+		y := c.Max.Y - vg.Length(row)*(s.height+panelHead+rowGap) - panelHead
+		area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - s.height}, Max: vg.Point{X: x + dataWidth, Y: y}}}
+		s.drawPanel(area, p, col == 0, bottom)
+	}
+	s.axisLabels(c, left, rows)
+}
+
+// leftMargin is the room for the label and the tick labels of the y axis.
+func (s *sheet) leftMargin() vg.Length {
+	w := vg.Length(0)
+	for _, t := range s.y.ticks.Ticks(s.y.lo, s.y.hi) {
+		w = max(w, tickStyle.Width(t.Label))
+	}
+	if s.yLabel != "" {
+		w += labelStyle.Height(s.yLabel) + 4
+	}
+	return w + 6
+}
+
+// drawPanel draws one pair of axes around its data area, and the marks on it.
+func (s *sheet) drawPanel(area draw.Canvas, pn panel, first, bottom bool) {
+	p := plot.New()
+	p.BackgroundColor = nil
+	s.x.apply(&p.X)
+	s.y.apply(&p.Y)
+	if !bottom {
+		p.X.Tick.Marker = unlabelled(p.X.Tick.Marker)
+	}
+	if !first {
+		p.Y.Tick.Marker = unlabelled(p.Y.Tick.Marker)
+	}
+	if s.y.grid {
+		gridlines{ticks: s.y.ticks}.Plot(area, p)
+	}
+	if s.x.grid {
+		gridlines{ticks: s.x.ticks, vertical: true}.Plot(area, p)
+	}
+	sty := panelStyle
+	sty.YAlign = draw.YBottom
+	area.FillText(sty, vg.Point{X: area.Min.X, Y: area.Max.Y + 5}, fit(pn.title, sty, area.Max.X-area.Min.X))
+	// The plot draws its axes inside what it is given: give it their room too.
+	outer := p.DataCanvas(area)
+	p.Add(pn.marks...)
+	p.Draw(draw.Crop(area, area.Min.X-outer.Min.X, area.Max.X-outer.Max.X, area.Min.Y-outer.Min.Y, area.Max.Y-outer.Max.Y))
+}
+
+// apply gives one of the plot's axes the theme, the range and the ticks.
+func (a axis) apply(to *plot.Axis) {
+	to.Min, to.Max = a.lo, a.hi
+	to.Padding = 0
+	to.LineStyle = draw.LineStyle{Color: mutedInk.light, Width: 0.6}
+	to.Tick.LineStyle = to.LineStyle
+	to.Tick.Length = 3
+	xalign, yalign := to.Tick.Label.XAlign, to.Tick.Label.YAlign
+	to.Tick.Label = tickStyle
+	to.Tick.Label.XAlign, to.Tick.Label.YAlign = xalign, yalign
+	to.Tick.Marker = a.ticks
+	if a.log {
+		to.Scale = plot.LogScale{}
+	}
+}
+
+// axisLabels are written once, for all panels.
+func (s *sheet) axisLabels(c draw.Canvas, left vg.Length, rows int) {
+	sty := labelStyle
+	sty.XAlign, sty.YAlign = draw.XCenter, draw.YBottom
+	c.FillText(sty, vg.Point{X: (c.Min.X + left + c.Max.X) / 2, Y: c.Min.Y + 2}, s.xLabel)
+	if s.yLabel == "" {
+		return
+	}
+	sty.Rotation, sty.YAlign = math.Pi/2, draw.YTop
+	height := vg.Length(rows)*(s.height+panelHead+rowGap) - rowGap
+	c.FillText(sty, vg.Point{X: c.Min.X + 1, Y: c.Max.Y - (height+panelHead)/2}, s.yLabel)
+}
+
+// header draws title, legend and colour scale at the top of c, and returns how
+// much they take; with no canvas it only measures.
+func (s *sheet) header(c *draw.Canvas, width vg.Length) vg.Length {
+	room := width - 2*margin
+	y := vg.Length(0)
+	put := func(f func(top vg.Length)) {
+		if c != nil {
+			f(c.Max.Y - y)
+		}
+	}
+	for _, l := range wrap(s.title, titleStyle.Width, room) {
+		put(func(top vg.Length) {
+			sty := titleStyle
+			sty.YAlign = draw.YTop
+			c.FillText(sty, vg.Point{X: c.Min.X, Y: top}, l)
+		})
+		y += 13
+	}
+	y += 2
+	for _, row := range s.legendRows(room) {
+		put(func(top vg.Length) { drawKeys(*c, row, top) })
+		y += 13
+	}
+	if s.scale != nil {
+		put(func(top vg.Length) {
+			bar := *c
+			bar.Max.Y = top - 3
+			s.scale.draw(bar)
+		})
+		y += 26
+	}
+	return y
+}
+
+const (
+	swatch = 15 // width of a key's sample
+	keyGap = 14 // between keys
+)
+
+// legendRows breaks the keys into rows that fit.
+func (s *sheet) legendRows(room vg.Length) (rows [][]key) {
+	used := vg.Length(0)
+	for _, k := range s.legend {
+		w := legendStyle.Width(k.text) + swatch + 4 + keyGap
+		if len(rows) == 0 || used+w-keyGap > room {
+			rows, used = append(rows, nil), 0
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], k)
+		used += w
+	}
+	return rows
+}
+
+func drawKeys(c draw.Canvas, row []key, top vg.Length) {
+	x, y := c.Min.X, top-5
+	for _, k := range row {
+		if k.colour != (ink{}) {
+			c.StrokeLine2(draw.LineStyle{Color: k.colour.light, Width: 1.6}, x, y, x+swatch, y)
+			if k.shape != nil {
+				c.DrawGlyphNoClip(draw.GlyphStyle{Color: k.colour.light, Radius: 2.4, Shape: k.shape}, vg.Point{X: x + swatch/2, Y: y})
+			}
+			x += swatch + 4
+		}
+		sty := legendStyle
+		sty.YAlign = draw.YCenter
+		c.FillText(sty, vg.Point{X: x, Y: y}, k.text)
+		x += sty.Width(k.text) + keyGap
+	}
+}
+
+// wrap breaks text at spaces into lines no wider than room.
+func wrap(text string, width func(string) vg.Length, room vg.Length) (lines []string) {
+	current := ""
+	for _, word := range strings.Fields(text) {
+		longer := strings.TrimSpace(current + " " + word)
+		if current != "" && width(longer) > room {
+			lines = append(lines, current)
+			longer = word
+		}
+		current = longer
+	}
+	return append(lines, current)
+}

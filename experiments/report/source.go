@@ -1,0 +1,151 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ablate/experiments/results"
+	"ablate/train/metrics"
+)
+
+// A source is an experiment seen by its figures: arms in groups that differ in
+// depth alone, and the files of the runs, read once and only when asked for.
+type source struct {
+	*results.Experiment
+	groups []group
+	depths []float64 // distinct values of the depth axis, ascending; nil without that axis
+
+	curves map[*results.Run]*results.Curves
+	probes map[*results.Run]*results.Probes
+}
+
+// A group is the arms that share everything but their depth; without a depth
+// axis, one arm.
+type group struct {
+	label string
+	arms  []member
+}
+
+// A member is an arm and its place among the depths.
+type member struct {
+	*results.Arm
+	depth float64
+	label string // "24 layers", or the arm's name
+}
+
+func newSource(e *results.Experiment) *source {
+	s := &source{Experiment: e, curves: map[*results.Run]*results.Curves{}, probes: map[*results.Run]*results.Probes{}}
+	axis := depthAxis(e)
+	for _, a := range e.Arms {
+		label, m := a.Name(), member{Arm: a, label: a.Name()}
+		if axis >= 0 {
+			m.depth, _ = depth(a.Values[axis])
+			m.label = fmt.Sprintf("%g layers", m.depth)
+			label = strings.Join(slices.Delete(slices.Clone(a.Labels), axis, axis+1), " · ")
+			if !slices.Contains(s.depths, m.depth) {
+				s.depths = append(s.depths, m.depth)
+			}
+		}
+		s.add(label, m)
+	}
+	slices.Sort(s.depths)
+	return s
+}
+
+// depthAxis is the axis to draw along, or -1: its values must be numbers.
+func depthAxis(e *results.Experiment) int {
+	axis := slices.Index(e.Axes, results.DepthAxis)
+	for _, a := range e.Arms {
+		if axis < 0 {
+			break
+		}
+		if _, ok := depth(a.Values[axis]); !ok {
+			return -1
+		}
+	}
+	return axis
+}
+
+// depth is a value of the depth axis as a positive number.
+func depth(v any) (float64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	d, err := n.Float64()
+	return d, err == nil && d > 0
+}
+
+// add puts an arm into the group of its label.
+func (s *source) add(label string, m member) {
+	if label == "" {
+		label = s.Name
+	}
+	if m.label == "" {
+		m.label = label
+	}
+	i := slices.IndexFunc(s.groups, func(g group) bool { return g.label == label })
+	if i < 0 {
+		i = len(s.groups)
+		s.groups = append(s.groups, group{label: label})
+	}
+	s.groups[i].arms = append(s.groups[i].arms, m)
+}
+
+// curve reads the run's metrics, once.
+func (s *source) curve(r *results.Run) (*results.Curves, error) {
+	if c, ok := s.curves[r]; ok {
+		return c, nil
+	}
+	c, err := r.Curves()
+	s.curves[r] = c
+	return c, err
+}
+
+// probe reads the run's profiles, once, and keeps the one after warm-up.
+func (s *source) probe(r *results.Run) (*results.Probes, error) {
+	if p, ok := s.probes[r]; ok {
+		return p, nil
+	}
+	c, err := s.curve(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.Probes(c.WarmupEnd)
+	s.probes[r] = p
+	return p, err
+}
+
+// colour is that of an arm: by depth where there is one, else by its number.
+func (s *source) colour(m member, number int) ink {
+	if s.depths == nil {
+		return category(number)
+	}
+	return ordered(slices.Index(s.depths, m.depth), len(s.depths))
+}
+
+// depthKeys is the legend of figures that colour by depth, or by arm.
+func (s *source) depthKeys() (keys []key) {
+	if s.depths == nil {
+		for i, g := range s.groups {
+			keys = append(keys, key{text: g.label, colour: category(i)})
+		}
+		return keys
+	}
+	for i, d := range s.depths {
+		text := fmt.Sprintf("%g", d)
+		if i == 0 {
+			text += " layers"
+		}
+		keys = append(keys, key{text: text, colour: ordered(i, len(s.depths))})
+	}
+	return keys
+}
+
+// ppl is the number that the leading figure compares.
+func ppl(s *metrics.Summary) metrics.Value { return s.ValPPL }
+
+// loss is the number that differences are taken of.
+func loss(s *metrics.Summary) metrics.Value { return s.ValLoss }
