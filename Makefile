@@ -1,0 +1,51 @@
+# Everything a stranger needs is Go and make. `make` alone lists the targets.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+export CGO_ENABLED ?= 0
+
+BIN := bin/ablate
+GO_FILES := $(shell git ls-files '*.go' 2>/dev/null)
+
+.PHONY: help build run report test race fuzz bench lint generate verify cross clean FORCE
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: $(BIN) ## build bin/ablate
+
+$(BIN): FORCE
+	@go build -trimpath -o $@ ./cmd/ablate
+
+run: build ## train the depth ablation on Go's own source and write its report (3 minutes on two cores)
+	@$(BIN) run depth
+
+report: build ## redraw the report of runs/depth from its files
+	@$(BIN) report runs/depth
+
+test: ## run all tests and say how many ran
+	@go vet ./...
+	@go test -json ./... | go run ./cmd/testsum
+
+race: ## run the tests of the concurrent packages under the race detector (needs a C compiler)
+	@CGO_ENABLED=1 go test -race -short -json ./graph/... ./ops/... ./train/... ./experiments/sweep/... | go run ./cmd/testsum
+
+fuzz: ## fuzz every parser for a short while each (FUZZTIME=5s)
+	@./.ci/fuzz $${FUZZTIME:-5s}
+
+bench: build ## measure the speed of the training step
+	@$(BIN) bench
+
+lint: ## gofmt, go vet and staticcheck
+	@out=$$(gofmt -l $(GO_FILES)); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
+	@go vet ./...
+	@go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+generate: ## regenerate the assembly of ops/kernel from its generator
+	@cd ops/kernel/gen && go run .
+
+cross: ## build for every platform that is promised
+	@for t in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do \
+		echo "$$t"; GOOS=$${t%/*} GOARCH=$${t#*/} go build -o /dev/null ./... || exit 1; done
+
+clean: ## remove what was built; runs/ stays
+	@rm -rf bin

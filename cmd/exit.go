@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The exit codes, a contract with scripts.
+const (
+	exitDone        = 0
+	exitInternal    = 1
+	exitUsage       = 2  // usage or configuration
+	exitData        = 3  // a source of data
+	exitDiverged    = 4  // train ended with non-finite numbers
+	exitCheckpoint  = 5  // a checkpoint that cannot be used
+	exitResources   = 6  // memory or disk
+	exitGate        = 7  // a --fail-if condition held
+	exitInterrupted = 75 // a checkpoint is saved: run again
+	exitKilled      = 130
+)
+
+// exitError is an error that decides the exit code. With an empty text it only
+// does that: everything has been said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usageErrorf(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// exitCode finds the code for an error: its own, or the one of the first rule
+// that knows its type.
+func exitCode(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	for _, r := range exitRules {
+		if r.is(err) {
+			return r.code
+		}
+	}
+	return exitInternal
+}

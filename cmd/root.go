@@ -1,0 +1,207 @@
+// Package cmd is the command line. It is the only place that reads flags,
+// prints and exits; everything it says goes through the packages below it.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ablate/ops/kernel"
+)
+
+// app is one invocation.
+type app struct {
+	stdout *pipe
+	stderr io.Writer
+	log    *slog.Logger
+
+	json       bool
+	threads    int
+	progress   string
+	logFormat  string
+	verbose    bool
+	cpuprofile string
+}
+
+// Main runs the command line of the process and exits. A program that has
+// registered variants of its own may call it.
+func Main() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// Run runs one command line and gives its exit code.
+func Run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := interruptible(stderr)
+	defer stop()
+	a := &app{stdout: newPipe(stdout), stderr: stderr, log: slog.New(slog.NewTextHandler(stderr, nil))}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if e := a.stdout.Flush(); err == nil {
+		err = e
+	}
+	if err == nil || brokenPipe(err) {
+		return exitDone
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(stderr, "ablate: %s\n", text)
+	}
+	return exitCode(err)
+}
+
+// interruptible gives a context that the first interrupt cancels: the step
+// under way is finished and saved. A second one ends the process at once.
+func interruptible(stderr io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ch := make(chan os.Signal, 2)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case s := <-ch:
+				if n > 0 {
+					os.Exit(killedBy(s))
+				}
+				fmt.Fprintln(stderr, "ablate: interrupted: finishing the step and saving; once more to stop at once")
+				cancel()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(ch); close(done); cancel() }
+}
+
+// killedBy is the exit code that a shell gives a process that a signal ended.
+func killedBy(s os.Signal) int {
+	if n, ok := s.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return exitKilled
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ablate",
+		Short:         "A workbench for the architecture of transformer blocks",
+		Long:          "Ablate trains language models whose transformer block is rewired by configuration,\nand reports per-layer gradient norms and perplexity with honest statistics.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       version(),
+	}
+	f := root.PersistentFlags()
+	f.BoolVar(&a.json, "json", false, "print exactly one JSON document on standard output")
+	f.IntVar(&a.threads, "threads", 0, "threads in total (default: all)")
+	f.StringVar(&a.progress, "progress", "auto", "auto, bar, plain, json or off")
+	f.StringVar(&a.logFormat, "log-format", "text", "text or json")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more")
+	f.StringVar(&a.cpuprofile, "cpuprofile", "", "write a CPU profile to `FILE`")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageErrorf("%w\nRun '%s --help' for its flags.", err, c.CommandPath())
+	})
+	for _, c := range a.commands() {
+		c.RunE = a.around(c.RunE)
+		root.AddCommand(c)
+	}
+	return root
+}
+
+// around does what every command needs before and after: check the common
+// flags, set up the log, profile.
+func (a *app) around(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	if run == nil {
+		return nil
+	}
+	return func(c *cobra.Command, args []string) (err error) {
+		if err := a.checkFlags(); err != nil {
+			return err
+		}
+		if a.cpuprofile != "" {
+			f, err := os.Create(a.cpuprofile)
+			if err != nil {
+				return usageErrorf("--cpuprofile: %w", err)
+			}
+			defer f.Close()
+			if err := pprof.StartCPUProfile(f); err != nil {
+				return err
+			}
+			defer pprof.StopCPUProfile()
+		}
+		return run(c, args)
+	}
+}
+
+func (a *app) checkFlags() error {
+	if err := kernel.PathError(); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if a.threads < 0 {
+		return usageErrorf("--threads %d: at least 1 is needed (0 means all)", a.threads)
+	}
+	if a.threads == 0 {
+		a.threads = runtime.GOMAXPROCS(0)
+	}
+	if a.threads > maxThreads {
+		return usageErrorf("--threads %d: at most %d", a.threads, maxThreads)
+	}
+	if err := oneOf("--progress", a.progress, "auto", "bar", "plain", "json", "off"); err != nil {
+		return err
+	}
+	if err := oneOf("--log-format", a.logFormat, "text", "json"); err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	a.log = newLogger(a.stderr, a.logFormat, level)
+	return nil
+}
+
+// maxThreads is far above any machine; it only catches slips.
+const maxThreads = 4096
+
+func oneOf(flag, value string, allowed ...string) error {
+	for _, s := range allowed {
+		if s == value {
+			return nil
+		}
+	}
+	return usageErrorf("%s %s: allowed are %s", flag, value, strings.Join(allowed, ", "))
+}
+
+// noCommand reports an unknown subcommand, with what was probably meant.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q", args[0])
+	if s := c.SuggestionsFor(args[0]); len(s) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", strings.Join(s, " or "))
+	}
+	return &exitError{exitUsage, errors.New(text + " (ablate --help lists the commands)")}
+}
+
+// args wraps one of cobra's argument checks so that its error is a usage error.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usageErrorf("%s: %w\nusage: %s", c.Name(), err, c.UseLine())
+		}
+		return nil
+	}
+}
