@@ -6,7 +6,11 @@ import (
 )
 
 // scratchLen is the scratch of one call in float32 elements: a block of A and a panel of B.
-const scratchLen = 1<<17 + maxBlockK*PanelWidth
+const scratchLen = maxBlockA + maxBlockK*PanelWidth
+
+// maxBlockA is how much of A is used with all of B before the next part: half a megabyte, which
+// stays in the second-level cache.
+const maxBlockA = 1 << 17
 
 // scratch is memory of a fixed size that a product copies parts of its operands to.
 type scratch struct {
@@ -14,8 +18,7 @@ type scratch struct {
 }
 
 var scratchPool = sync.Pool{New: func() any {
-	const line = 64 / 4
-	s := make([]float32, scratchLen+line)
+	s := make([]float32, scratchLen+64/4)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s)))%64) / 4
 	return &scratch{f32: s[skip : skip+scratchLen]}
 }}
