@@ -10,10 +10,10 @@ import (
 // check runs a struct's own checks on its decoded value. bad is what already went
 // wrong in it.
 func (d *decoder) check(n *node, path string, v reflect.Value, bad trouble) {
-	if bad.unusable || v.Kind() != reflect.Struct {
+	if v.Kind() != reflect.Struct {
 		return
 	}
-	if self, ok := v.Addr().Interface().(Validator); ok {
+	if self, ok := v.Addr().Interface().(Validator); ok && !bad.unusable {
 		for _, msg := range parts(self.Validate()) {
 			if !mentions(msg, bad.keys) {
 				d.complain(n, path, msg)

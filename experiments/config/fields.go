@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A field is a struct field with a key, its tags parsed.
@@ -38,9 +39,20 @@ func as[I any](t reflect.Type) (I, bool) {
 	return i, ok
 }
 
-// fieldsOf reads the tags of a struct type. Mistakes in them panic with the name of
+var parsed sync.Map // reflect.Type → []field
+
+// fieldsOf gives the fields of a struct type. Mistakes in tags panic with the name of
 // the field: they are the programmer's and show in the first test that decodes the struct.
 func fieldsOf(t reflect.Type) []field {
+	if fields, ok := parsed.Load(t); ok {
+		return fields.([]field)
+	}
+	fields := parseFields(t)
+	parsed.Store(t, fields)
+	return fields
+}
+
+func parseFields(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
 		sf := t.Field(i)
