@@ -28,7 +28,7 @@ func ParseArgs(args []string) (*Tree, error) {
 		out.problems = append(out.problems, problems...)
 		out.add(path, pos, n)
 	}
-	if err := errorOf(unreadable); err != nil {
+	if err := ErrorOf(unreadable); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -16,7 +16,7 @@ func (d *decoder) check(n *node, path string, v reflect.Value, bad trouble) {
 	if self, ok := v.Addr().Interface().(Validator); ok && !bad.unusable {
 		for _, msg := range parts(self.Validate()) {
 			if !mentions(msg, bad.keys) {
-				d.complain(n, path, msg)
+				d.complain(n, path, msg, v.Type())
 			}
 		}
 	}
@@ -26,25 +26,36 @@ func (d *decoder) check(n *node, path string, v reflect.Value, bad trouble) {
 	}
 }
 
-// parts takes an errors.Join apart.
+// parts takes an errors.Join apart, one behind a path ("[1]: " + joined) too.
 func parts(err error) []string {
 	if err == nil {
 		return nil
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []string
-		for _, e := range joined.Unwrap() {
-			all = append(all, parts(e)...)
-		}
-		if strings.Join(all, "\n") == err.Error() { // not a sentence of its own around the errors
-			return all
+	var inner []error
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		inner = e.Unwrap()
+	case interface{ Unwrap() error }:
+		inner = []error{e.Unwrap()}
+	}
+	var all, texts []string
+	for _, e := range inner {
+		if e != nil {
+			all, texts = append(all, parts(e)...), append(texts, e.Error())
 		}
 	}
-	return []string{err.Error()}
+	prefix, ok := strings.CutSuffix(err.Error(), strings.Join(texts, "\n"))
+	if len(all) == 0 || !ok || leadingPath.FindString(prefix) != prefix { // a sentence of its own around the errors
+		return []string{err.Error()}
+	}
+	for i := range all {
+		all[i] = prefix + all[i]
+	}
+	return all
 }
 
 var (
-	leadingPath = regexp.MustCompile(`^([a-z][a-z0-9_]*(?:\[[0-9]+\]|\.[a-z][a-z0-9_]*)*|(?:\[[0-9]+\])(?:\[[0-9]+\]|\.[a-z][a-z0-9_]*)*): `)
+	leadingPath = regexp.MustCompile(`^((?:[a-z][a-z0-9_]*|\[[0-9]+\])(?:\[[0-9]+\]|\.[a-z][a-z0-9_]*)*): `)
 	keyWord     = regexp.MustCompile(`[a-z][a-z0-9_]*`)
 )
 
@@ -53,17 +64,32 @@ func mentions(msg string, keys []string) bool {
 	return len(keys) > 0 && slices.ContainsFunc(keyWord.FindAllString(msg, -1), func(w string) bool { return slices.Contains(keys, w) })
 }
 
-// complain records what a struct or value says about itself, at the key that the
-// message starts with.
-func (d *decoder) complain(n *node, path, msg string) {
-	if m := leadingPath.FindStringSubmatch(msg); m != nil {
-		path, msg = join(path, m[1]), msg[len(m[0]):]
+// complain records what a value says about itself, at the keys that the message
+// starts with. A word before a colon is a key only if the struct has it or the tree
+// gives it.
+func (d *decoder) complain(n *node, path, msg string, t reflect.Type) {
+	p := Problem{Path: path, Msg: msg}
+	for {
+		m := leadingPath.FindStringSubmatch(p.Msg)
+		if m == nil {
+			break
+		}
+		at := join(p.Path, m[1])
+		if set, _ := d.tree.locate(at); set == nil && !(p.Path == path && hasKey(t, m[1])) {
+			break
+		}
+		p.Path, p.Msg = at, p.Msg[len(m[0]):]
 	}
-	p := d.tree.Problem(path, "%s", msg)
-	if p.Pos == (Pos{}) && n != nil {
-		p.Pos = n.pos
+	p.Pos = d.tree.Problem(p.Path, "").Pos
+	if n != nil && n.kind != mapping && p.Path == path && !strings.Contains(p.Msg, n.show()) {
+		p.Value = n.show()
 	}
 	d.problems = append(d.problems, p)
+}
+
+// hasKey reports whether a path starts with a key of a struct type.
+func hasKey(t reflect.Type, path string) bool {
+	return t.Kind() == reflect.Struct && indexOfKey(fieldsOf(t), keyWord.FindString(path)) >= 0
 }
 
 // unread reports keys that the user set and the variant ignores.

@@ -43,6 +43,20 @@ func (c *Choice) FromConfig(v any) error {
 		return errors.New("allowed: plain, sized")
 	case string:
 		c.Kind = v
+	case []any:
+		var errs []error
+		for i, item := range v {
+			m, _ := item.(map[string]any)
+			var inner []error
+			if size, _ := m["size"].(int64); size <= 0 {
+				inner = append(inner, fmt.Errorf("size: %d is not positive", size))
+			}
+			if m["deep"] != nil {
+				inner = append(inner, fmt.Errorf("deep: %w", errors.Join(errors.New("[0]: bad"), errors.New("[1]: bad"))))
+			}
+			errs = append(errs, fmt.Errorf("[%d]: %w", i, errors.Join(inner...)))
+		}
+		return errors.Join(errs...)
 	case map[string]any:
 		c.Kind, _ = v["kind"].(string)
 		c.Size, _ = v["size"].(int64)
@@ -73,10 +87,12 @@ func TestChecks(t *testing.T) {
 		{"list: [1]", "a.yaml:1:1: other: required; allowed: plain, sized"},
 		{"other: x\nchoice: {kind: plain, size: 1}", "a.yaml:2:23: choice.size: not read by plain; remove it or choose a variant that reads it"},
 		{"other: x\nchoice: {kind: sized, size: -1}", "a.yaml:2:29: choice.size: negative"},
-		{"other: x\nchoice: {size: 1}", "a.yaml:2:1: choice.kind: missing"},
+		{"other: x\nchoice: {size: 1}", "a.yaml:2:1: choice: kind: missing"},
 		{"other: x\nchoice: sized\nlist: []", "a.yaml:1:1: nothing to do: list: empty\\ntoo"},
 		{"other: x\nchoice: sized\nlist: [-1]", "a.yaml:2:9: choice.size: bad with that\na.yaml:3:8: list[0]: negative"},
 		{"other: [x, 010]", "a.yaml:1:12: other[1]: 010: not a number as in JSON (decimal, no leading zero, plus, underscore or bare point); quote it if it is text"},
+		{"other: [{size: 0}, {size: -1}]", "a.yaml:1:16: other[0].size: 0 is not positive\na.yaml:1:27: other[1].size: -1 is not positive"},
+		{"other: [{size: -1, deep: [-5, -6]}]", "a.yaml:1:16: other[0].size: -1 is not positive\na.yaml:1:27: other[0].deep[0]: bad\na.yaml:1:31: other[0].deep[1]: bad"},
 		{"other: [1e999]", "a.yaml:1:9: other[0]: 1e999: beyond a 64-bit float"},
 	} {
 		tree, err := config.ParseFile("a.yaml", []byte(c.yaml))

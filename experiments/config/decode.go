@@ -24,7 +24,7 @@ func Decode(t *Tree, into any) error {
 	for _, check := range d.last {
 		check()
 	}
-	if err := errorOf(d.problems); err != nil {
+	if err := ErrorOf(d.problems); err != nil {
 		return err
 	}
 	target.Elem().Set(result)
@@ -139,7 +139,7 @@ func (d *decoder) field(f field, e entry, path string, v reflect.Value) trouble 
 	if f.def != nil {
 		quiet := &decoder{tree: &Tree{}, root: d.root}
 		if quiet.value(f.def, path, f.limits, v); len(quiet.problems) > 0 {
-			panic(fmt.Sprintf("config: default of %s: %v", path, errorOf(quiet.problems)))
+			panic(fmt.Sprintf("config: default of %s: %v", path, ErrorOf(quiet.problems)))
 		}
 	}
 	ok := true

@@ -29,8 +29,8 @@
 //	key      the name in the file
 //	default  the value of an absent key, in YAML flow syntax (text of a string field as it is);
 //	         without it the value that the struct holds before decoding stays
-//	range    of a number, or of each number in a list: ">=1", ">0", "<=1", "<1",
-//	         or an interval "[0,1)", where an empty end is infinite: "(0,]"
+//	range    of a number, or of each number in a list: ">=1", ">0", "<=1", "<1", joined by
+//	         commas, or an interval "[0,1)", where an empty end is infinite: "(0,]"
 //	enum     allowed texts, separated by commas
 //	doc      one sentence for people
 //
@@ -55,8 +55,8 @@ package config
 //
 // FromConfig is given bool, int64, float64, string, []any or map[string]any, or
 // nil where the key is absent and has no default. Its error says what is allowed;
-// a text that starts with a key of the value ("max: must be positive") is reported
-// at that key.
+// a text that starts with keys of the value ("max: not positive", "[1]: scaling: factor: not
+// positive") is reported there.
 //
 // ConfigValue gives the same back in canonical form; nil leaves the key out.
 type Value interface {

@@ -89,8 +89,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// errorOf sorts the problems and drops repetitions; nil if there are none.
-func errorOf(problems []Problem) error {
+// ErrorOf makes problems, from several readers perhaps, one *Error: sorted by
+// position, without repetitions. It is nil if there are none.
+func ErrorOf(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}

@@ -110,7 +110,7 @@ func parseDefault(t reflect.Type, s string) (*node, error) {
 	}
 	n, problems := parseValue("default", s, Pos{})
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("default %q: %w", s, errorOf(problems))
+		return nil, fmt.Errorf("default %q: %w", s, ErrorOf(problems))
 	}
 	return n.asImplicit(), nil
 }

@@ -103,8 +103,11 @@ func TestTags(t *testing.T) {
 		`.A: range "1..2"`: struct {
 			A int `key:"a" range:"1..2"`
 		}{},
-		`.A: range: "x" is not a number`: struct {
+		`.A: range ">=x": ">=x"; want`: struct {
 			A int `key:"a" range:">=x"`
+		}{},
+		`.A: range ""`: struct {
+			A int `key:"a" range:""`
 		}{},
 		`.A: range "[2,1]" is empty`: struct {
 			A int `key:"a" range:"[2,1]"`
@@ -156,4 +159,34 @@ func TestSuggest(t *testing.T) {
 func decodeNew(of any) {
 	into := reflect.New(reflect.TypeOf(of)).Interface()
 	_ = config.Decode(&config.Tree{}, into)
+}
+
+func TestRanges(t *testing.T) {
+	type ranges struct {
+		A float64 `key:"a" range:">=1" default:"1"`
+		B float64 `key:"b" range:">0, <1" default:"0.5"`
+		C float64 `key:"c" range:"(0,1]" default:"1"`
+		D float64 `key:"d" range:"<=-1e-3" default:"-1"`
+		E float64 `key:"e" range:"(,2)" default:"-1"`
+		F float64 `key:"f" range:"[-2,]" default:"-2"`
+	}
+	var texts []string
+	for _, k := range config.Keys(ranges{}) {
+		texts = append(texts, k.Range)
+	}
+	if got, want := strings.Join(texts, "; "), ">= 1; in (0, 1); in (0, 1]; <= -0.001; < 2; >= -2"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	for arg, ok := range map[string]bool{
+		"a=1": true, "a=0.999": false, "a=1e300": true, "b=0": false, "b=1": false, "b=1e-300": true, "c=0": false, "c=1": true, "c=1.001": false,
+		"d=-0.001": true, "d=0": false, "e=2": false, "e=-1e300": true, "f=-2": true, "f=-2.1": false,
+	} {
+		tree, err := config.ParseArgs([]string{arg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := config.Decode(tree, &ranges{}); (err == nil) != ok {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
 }

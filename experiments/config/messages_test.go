@@ -61,12 +61,13 @@ func TestValues(t *testing.T) {
 		{"blocks: [rmsnorm, {kind: none, eps: 1}]", "4:34: model.blocks[1].eps: not read by none"},
 		{"blocks: [rmsnorm, layer_norm]", "4:21: model.blocks[1].kind: layer_norm: unknown; allowed: layernorm, rmsnorm, none; did you mean layernorm?"},
 		// types that read themselves
-		{"d_ff: wide", "4:9: model.d_ff: wide; allowed: auto or an integer"},
-		{"d_ff: 1e3", "4:9: model.d_ff: 1000; allowed: auto or an integer"},
+		{"d_ff: wide", "4:9: model.d_ff: wide: allowed: auto or an integer"},
+		{"d_ff: 1e3", "4:9: model.d_ff: 1e3: allowed: auto or an integer"},
 		{"d_ff: -4", "4:9: model.d_ff: -4: out of range; allowed: >= 1"},
 		{"d_ff: 99999999999999999999", "4:9: model.d_ff: 99999999999999999999: beyond a 64-bit integer"},
 		// checks of the structs
 		{"heads: 6", "4:10: model.heads: 6 does not divide d_model 128"},
+		{"d_ff: 5\nlayers: 500\nnorm: none", "6:9: model.norm.kind: none does not train this deep"},
 		{"layers: 200\nnorm: {kind: none}", "5:16: model.norm.kind: none does not train this deep"},
 		{"layers: 200\nnorm: none", "5:9: model.norm.kind: none does not train this deep"},
 		{"d_model: 130", "3:1: model.heads: 4 does not divide d_model 130"},

@@ -88,7 +88,7 @@ func (a *Auto) FromConfig(v any) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%v; allowed: auto or an integer", v)
+	return errors.New("allowed: auto or an integer")
 }
 
 func (a Auto) ConfigValue() any {

@@ -18,7 +18,7 @@ func (d *decoder) own(n *node, path string, l limits, v reflect.Value) bool {
 	self := out.Interface().(Value)
 	if err := self.FromConfig(unfold(n, v.Type())); err != nil {
 		for _, msg := range parts(err) {
-			d.complain(n, path, msg)
+			d.complain(n, path, msg, v.Type())
 		}
 		return false
 	}

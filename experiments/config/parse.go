@@ -38,7 +38,7 @@ func ParseFile(name string, data []byte) (*Tree, error) {
 		if len(r.problems) == 0 {
 			r.problem(doc, "", root.show(), "not a mapping from keys to values")
 		}
-		return nil, errorOf(r.problems)
+		return nil, ErrorOf(r.problems)
 	}
 	return &Tree{root: root, problems: r.problems}, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -15,47 +16,48 @@ type interval struct {
 
 var everything = interval{lo: math.Inf(-1), hi: math.Inf(1)}
 
-// parseInterval reads a range tag: ">=1", ">0", "<=1", "<1", or "[0,1)" with an empty
-// end for infinity.
+// parseInterval reads a range tag: comparisons joined by commas (">=1", ">0,<1"), or
+// an interval with an empty end for infinity ("[0,1)", "(0,]").
 func parseInterval(s string) (interval, error) {
+	parts := strings.Split(s, ",")
+	if n := len(s); n > 1 && len(parts) == 2 && strings.ContainsAny(s[:1], "[(") && strings.ContainsAny(s[n-1:], "])") {
+		comparisons := map[byte]string{'[': ">=", '(': ">", ']': "<=", ')': "<"}
+		lo, hi := parts[0], parts[1]
+		parts = nil
+		if lo = strings.TrimSpace(lo[1:]); lo != "" {
+			parts = append(parts, comparisons[s[0]]+lo)
+		}
+		if hi = strings.TrimSpace(hi[:len(hi)-1]); hi != "" {
+			parts = append(parts, comparisons[s[n-1]]+hi)
+		}
+	}
 	r := everything
-	var err error
-	bound := func(s string, into *float64) {
-		s = strings.TrimSpace(s)
-		if !numberText.MatchString(s) {
-			err = fmt.Errorf("range: %q is not a number", s)
-			return
-		}
-		*into, _ = strconv.ParseFloat(s, 64)
-	}
-	switch {
-	case strings.HasPrefix(s, ">="):
-		bound(s[2:], &r.lo)
-	case strings.HasPrefix(s, ">"):
-		r.loOpen = true
-		bound(s[1:], &r.lo)
-	case strings.HasPrefix(s, "<="):
-		bound(s[2:], &r.hi)
-	case strings.HasPrefix(s, "<"):
-		r.hiOpen = true
-		bound(s[1:], &r.hi)
-	default:
-		lo, hi, ok := strings.Cut(s, ",")
-		if !ok || len(lo) < 1 || len(hi) < 1 || !strings.Contains("[(", lo[:1]) || !strings.Contains("])", hi[len(hi)-1:]) {
-			return r, fmt.Errorf("range %q: want >=1, >0, <=1, <1 or an interval such as [0,1)", s)
-		}
-		r.loOpen, r.hiOpen = lo[0] == '(', hi[len(hi)-1] == ')'
-		if lo = lo[1:]; lo != "" {
-			bound(lo, &r.lo)
-		}
-		if hi = hi[:len(hi)-1]; hi != "" {
-			bound(hi, &r.hi)
+	for _, part := range parts {
+		if err := r.narrow(strings.TrimSpace(part)); err != nil {
+			return r, fmt.Errorf("range %q: %w", s, err)
 		}
 	}
-	if err == nil && r.lo > r.hi {
-		err = fmt.Errorf("range %q is empty", s)
+	if r.lo > r.hi {
+		return r, fmt.Errorf("range %q is empty", s)
 	}
-	return r, err
+	return r, nil
+}
+
+var comparison = regexp.MustCompile(`^([<>])(=?) *([-0-9.eE+]+)$`)
+
+// narrow applies one comparison.
+func (r *interval) narrow(s string) error {
+	m := comparison.FindStringSubmatch(s)
+	if m == nil || !numberText.MatchString(m[3]) {
+		return fmt.Errorf("%q; want >=1, >0, <=1 or <1, joined by commas, or an interval such as [0,1)", s)
+	}
+	x, _ := strconv.ParseFloat(m[3], 64)
+	if m[1] == ">" {
+		r.lo, r.loOpen = x, m[2] == ""
+	} else {
+		r.hi, r.hiOpen = x, m[2] == ""
+	}
+	return nil
 }
 
 func (r interval) holds(x float64) bool {

@@ -120,7 +120,7 @@ type Entry struct {
 }
 
 // Err reports the problems met while reading, for a tree that is not to be decoded.
-func (t *Tree) Err() error { return errorOf(t.problems) }
+func (t *Tree) Err() error { return ErrorOf(t.problems) }
 
 // Pos is where the value was written; the zero Pos for an empty tree.
 func (t *Tree) Pos() Pos {
