@@ -9,6 +9,9 @@ import "math"
 // ReLU is max(x, 0).
 func ReLU[T Float](y, x []T) {
 	x = x[:len(y)]
+	if mapped(mapReLU, y, x, nil, 0) {
+		return
+	}
 	for i, v := range x {
 		y[i] = max(v, 0)
 	}
@@ -17,6 +20,9 @@ func ReLU[T Float](y, x []T) {
 // ReLUGrad is the gradient of ReLU. The derivative at 0 is 0.
 func ReLUGrad[T Float](dx, dy, x []T) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
+	if mapped(mapReLUGrad, dx, dy, x, 0) {
+		return
+	}
 	for i, v := range x {
 		g := dy[i]
 		if !(v > 0) {
@@ -29,6 +35,9 @@ func ReLUGrad[T Float](dx, dy, x []T) {
 // ReLU2 is max(x, 0)² (So et al. 2021, arXiv:2109.08668).
 func ReLU2[T Float](y, x []T) {
 	x = x[:len(y)]
+	if mapped(mapReLU2, y, x, nil, 0) {
+		return
+	}
 	for i, v := range x {
 		v = max(v, 0)
 		y[i] = v * v
@@ -38,6 +47,9 @@ func ReLU2[T Float](y, x []T) {
 // ReLU2Grad is the gradient of ReLU2: 2·max(x, 0).
 func ReLU2Grad[T Float](dx, dy, x []T) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
+	if mapped(mapReLU2Grad, dx, dy, x, 0) {
+		return
+	}
 	for i, v := range x {
 		dx[i] = 2 * max(v, 0) * dy[i]
 	}
@@ -46,6 +58,9 @@ func ReLU2Grad[T Float](dx, dy, x []T) {
 // Sigmoid is σ(x) = 1/(1 + exp(-x)).
 func Sigmoid[T Float](y, x []T) {
 	x = x[:len(y)]
+	if mapped(mapSigmoid, y, x, nil, 0) {
+		return
+	}
 	for i, v := range x {
 		y[i] = T(sigmoid(float64(v)))
 	}
@@ -54,6 +69,9 @@ func Sigmoid[T Float](y, x []T) {
 // SigmoidGrad is the gradient of Sigmoid: σ(x)·σ(-x).
 func SigmoidGrad[T Float](dx, dy, x []T) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
+	if mapped(mapSigmoidGrad, dx, dy, x, 0) {
+		return
+	}
 	for i, v := range x {
 		dx[i] = dy[i] * T(sigmoid(float64(v))*sigmoid(-float64(v)))
 	}
@@ -62,6 +80,9 @@ func SigmoidGrad[T Float](dx, dy, x []T) {
 // Tanh is the hyperbolic tangent.
 func Tanh[T Float](y, x []T) {
 	x = x[:len(y)]
+	if mapped(mapTanh, y, x, nil, 0) {
+		return
+	}
 	for i, v := range x {
 		y[i] = tanh(v)
 	}
@@ -70,6 +91,9 @@ func Tanh[T Float](y, x []T) {
 // TanhGrad is the gradient of Tanh: 1 - tanh².
 func TanhGrad[T Float](dx, dy, x []T) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
+	if mapped(mapTanhGrad, dx, dy, x, 0) {
+		return
+	}
 	for i, v := range x {
 		h := math.Tanh(float64(v))
 		dx[i] = dy[i] * T((1-h)*(1+h))
@@ -93,6 +117,9 @@ const geluSigmoidSlope = 1.702
 // scaledSiLU is x·σ(a·x).
 func scaledSiLU[T Float](y, x []T, a float64) {
 	x = x[:len(y)]
+	if mapped(mapSiLU, y, x, nil, a) {
+		return
+	}
 	for i, v := range x {
 		u := float64(v)
 		y[i] = T(u * sigmoid(a*u))
@@ -102,6 +129,9 @@ func scaledSiLU[T Float](y, x []T, a float64) {
 // scaledSiLUGrad is dy·(s + a·x·s·(1-s)) with s = σ(a·x).
 func scaledSiLUGrad[T Float](dx, dy, x []T, a float64) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
+	if mapped(mapSiLUGrad, dx, dy, x, a) {
+		return
+	}
 	for i, v := range x {
 		u := a * float64(v)
 		s := sigmoid(u)

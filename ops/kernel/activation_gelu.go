@@ -6,6 +6,9 @@ import "math"
 // arXiv:1606.08415).
 func GELU[T Float](y, x []T) {
 	x = x[:len(y)]
+	if mapped(mapGELU, y, x, nil, 0) {
+		return
+	}
 	for i, v := range x {
 		u := float64(v)
 		y[i] = T(u * normalCDF(u))
@@ -15,6 +18,9 @@ func GELU[T Float](y, x []T) {
 // GELUGrad is the gradient of GELU: Φ(x) + x·φ(x), φ the normal density.
 func GELUGrad[T Float](dx, dy, x []T) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
+	if mapped(mapGELUGrad, dx, dy, x, 0) {
+		return
+	}
 	for i, v := range x {
 		u := float64(v)
 		dx[i] = dy[i] * T(normalCDF(u)+u*math.Exp(-u*u/2)*invSqrt2Pi)
@@ -36,6 +42,9 @@ const (
 // GELUTanh is x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))) (Hendrycks and Gimpel 2016, arXiv:1606.08415).
 func GELUTanh[T Float](y, x []T) {
 	x = x[:len(y)]
+	if mapped(mapGELUTanh, y, x, nil, 0) {
+		return
+	}
 	for i, v := range x {
 		u := float64(v)
 		c := min(max(u, -geluFlat), geluFlat)
@@ -46,6 +55,9 @@ func GELUTanh[T Float](y, x []T) {
 // GELUTanhGrad is the gradient of GELUTanh: s + x·s·(1-s)·2u' with s = σ(2u).
 func GELUTanhGrad[T Float](dx, dy, x []T) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
+	if mapped(mapGELUTanhGrad, dx, dy, x, 0) {
+		return
+	}
 	for i, v := range x {
 		c := min(max(float64(v), -geluFlat), geluFlat)
 		u := c * (geluLinear + geluCubic*c*c)

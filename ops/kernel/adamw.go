@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // AdamWStep holds the numbers of one AdamW update that do not depend on the parameter. Bias
 // correction is done by the caller: at step t (from 1), Rate = lr/(1 - Beta1^t) and
@@ -23,9 +26,11 @@ type AdamWStep struct {
 // m and v are the uncorrected moments. All slices have the length of p.
 func AdamW[T Float](p, g, m, v []T, h *AdamWStep) {
 	g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
-	clip, keep, rate := T(h.Clip), T(1-h.Decay), T(h.Rate)
-	b1, a1, b2, a2 := T(h.Beta1), T(1-h.Beta1), T(h.Beta2), T(1-h.Beta2)
-	c2, eps := T(h.RSqrtC2), T(h.Eps)
+	k := [9]T{T(h.Clip), T(h.Beta1), T(1 - h.Beta1), T(h.Beta2), T(1 - h.Beta2), T(h.Rate), T(h.RSqrtC2), T(h.Eps), T(1 - h.Decay)}
+	if isFloat32[T]() && adamWVector(as32(p), as32(g), as32(m), as32(v), (*[9]float32)(unsafe.Pointer(&k))) {
+		return
+	}
+	clip, b1, a1, b2, a2, rate, c2, eps, keep := k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7], k[8]
 	for i := range p {
 		gi := clip * g[i]
 		m[i] = b1*m[i] + a1*gi

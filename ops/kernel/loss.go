@@ -25,11 +25,7 @@ func CrossEntropy[T Float](nll, lse, logits []T, targets []int32, rows, v int, i
 }
 
 func logSumExp[T Float](x []T) T {
-	m := Max(x)
-	var s T
-	for _, e := range x {
-		s += exp(e - m)
-	}
+	m, s := expRow(nil, x)
 	return m + T(math.Log(float64(s)))
 }
 
@@ -46,10 +42,17 @@ func CrossEntropyGrad[T Float](dlogits, logits, lse []T, targets []int32, rows, 
 			clear(dst)
 			continue
 		}
-		l := lse[r]
-		for i, e := range src {
-			dst[i] = scale * exp(e-l)
-		}
+		expScaled(dst, src, lse[r], scale)
 		dst[t] -= scale
+	}
+}
+
+// expScaled computes dst = scale·exp(src - lse).
+func expScaled[T Float](dst, src []T, lse, scale T) {
+	if isFloat32[T]() && softmaxLossVector(as32(dst), as32(src), float32(lse), float32(scale)) {
+		return
+	}
+	for i, e := range src {
+		dst[i] = scale * exp(e-lse)
 	}
 }

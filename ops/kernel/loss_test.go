@@ -71,6 +71,17 @@ func TestCrossEntropyExtremes(t *testing.T) {
 	})
 }
 
+func TestCrossEntropyNaN(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		logits := normals[float32](1, 40)
+		logits[35] = float32(math.NaN())
+		nll, lse := make([]float32, 1), make([]float32, 1)
+		if sum := CrossEntropy(nll, lse, logits, []int32{3}, 1, 40, ignored); sum == sum || nll[0] == nll[0] {
+			t.Errorf("a NaN among the logits gives a loss of %v", sum)
+		}
+	})
+}
+
 func TestCrossEntropyRefusesTargets(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // LayerNorm normalises each row of x[rows, d] (Ba, Kiros and Hinton 2016, arXiv:1607.06450):
 //
@@ -9,6 +12,14 @@ import "math"
 // w and b are [d]; nil stands for ones and zeros. mean and rstd, [rows], receive m and
 // 1/sqrt(v + eps) for the gradient. y may be x.
 func LayerNorm[T Float](y, x, w, b, mean, rstd []T, rows, d int, eps T) {
+	if d == 0 {
+		return
+	}
+	x, y, mean, rstd = x[:rows*d], y[:rows*d], mean[:rows], rstd[:rows]
+	w, b = cut(w, d), cut(b, d)
+	if isFloat32[T]() && rows > 0 && normVector(as32(y), as32(x), as32(w), as32(b), as32(mean), as32(rstd), rows, d, float32(eps), true, false) {
+		return
+	}
 	for r := range rows {
 		xr, yr := x[r*d:(r+1)*d], y[r*d:(r+1)*d]
 		m := sum(xr) / T(d)
@@ -43,59 +54,82 @@ func affine[T Float](y, w, b []T) {
 // w is as in LayerNorm. dw and db are [d], or nil when not wanted. addend is [rows, d], the gradient
 // that reaches x on another path, or nil. dx may be dy, x or addend.
 func LayerNormGrad[T Float](dx, dy, x, w, mean, rstd, dw, db, addend []T, rows, d int) {
-	for r := range rows {
-		at, end := r*d, (r+1)*d
-		g := normRow[T]{dx: dx[at:end], dy: dy[at:end], x: x[at:end], w: w, mean: mean[r], rstd: rstd[r]}
-		if addend != nil {
-			g.addend = addend[at:end]
-		}
-		if db != nil {
-			Add(db[:d], db, g.dy)
-		}
-		t, th := g.sums(dw)
-		g.write(t/T(d), th/T(d))
-	}
+	g := normGrad[T]{rows: rows, d: d, dx: dx, dy: dy, x: x, w: w, dw: dw, db: db, addend: addend, mean: mean[:rows], rstd: rstd}
+	g.run()
 }
 
-// normRow is one row of a norm's gradient.
-type normRow[T Float] struct {
+// normGrad is the gradient of a norm of rows. mean is nil for RMSNorm.
+type normGrad[T Float] struct {
+	rows, d              int
 	dx, dy, x, w, addend []T
-	mean, rstd           T
+	dw, db               []T
+	mean, rstd           []T
 	onePlus              T // 1 if the gain is 1 + w
 }
 
+// cut is x[:n], or nil if x is.
+func cut[T Float](x []T, n int) []T {
+	if x == nil {
+		return nil
+	}
+	return x[:n]
+}
+
+func (g *normGrad[T]) run() {
+	n := g.rows * g.d
+	if n == 0 {
+		return
+	}
+	g.dx, g.dy, g.x, g.addend, g.rstd = g.dx[:n], g.dy[:n], g.x[:n], cut(g.addend, n), g.rstd[:g.rows]
+	g.w, g.dw, g.db = cut(g.w, g.d), cut(g.dw, g.d), cut(g.db, g.d)
+	if isFloat32[T]() && normGradVector((*normGrad[float32])(unsafe.Pointer(g))) {
+		return
+	}
+	for r := range g.rows {
+		g.row(r)
+	}
+}
+
+// row computes row r.
+func (g *normGrad[T]) row(r int) {
+	at, end := r*g.d, (r+1)*g.d
+	dx, dy, x, rstd := g.dx[at:end], g.dy[at:end], g.x[at:end], g.rstd[r]
+	var mean, t, th T
+	if g.mean != nil {
+		mean = g.mean[r]
+	}
+	for i, e := range x {
+		h := (e - mean) * rstd
+		if g.db != nil {
+			g.db[i] += dy[i]
+		}
+		if g.dw != nil {
+			g.dw[i] += dy[i] * h
+		}
+		u := dy[i] * g.gain(i)
+		t += u
+		th += u * h
+	}
+	t, th = t/T(g.d), th/T(g.d)
+	if g.mean == nil {
+		t = 0
+	}
+	for i, e := range x {
+		h := (e - mean) * rstd
+		v := rstd * (dy[i]*g.gain(i) - t - h*th)
+		if g.addend != nil {
+			v += g.addend[at+i]
+		}
+		dx[i] = v
+	}
+}
+
 // gain is the factor of column i.
-func (g *normRow[T]) gain(i int) T {
+func (g *normGrad[T]) gain(i int) T {
 	if g.w == nil {
 		return 1
 	}
 	return g.onePlus + g.w[i]
-}
-
-// sums returns Σ t and Σ t ⊙ h, and adds dy ⊙ h to dw.
-func (g *normRow[T]) sums(dw []T) (t, th T) {
-	for i, e := range g.x {
-		h := (e - g.mean) * g.rstd
-		u := g.dy[i] * g.gain(i)
-		t += u
-		th += u * h
-		if dw != nil {
-			dw[i] += g.dy[i] * h
-		}
-	}
-	return t, th
-}
-
-// write computes dx = rstd·(t - mt - h·mth) + addend.
-func (g *normRow[T]) write(mt, mth T) {
-	for i, e := range g.x {
-		h := (e - g.mean) * g.rstd
-		v := g.rstd * (g.dy[i]*g.gain(i) - mt - h*mth)
-		if g.addend != nil {
-			v += g.addend[i]
-		}
-		g.dx[i] = v
-	}
 }
 
 // RMSNorm scales each row of x[rows, d] to unit mean square (Zhang and Sennrich 2019, arXiv:1910.07467):
@@ -104,6 +138,13 @@ func (g *normRow[T]) write(mt, mth T) {
 //
 // w is [d]; nil stands for a gain of one. rstd, [rows], receives 1/sqrt(mean(x²) + eps). y may be x.
 func RMSNorm[T Float](y, x, w, rstd []T, rows, d int, eps T, onePlus bool) {
+	if d == 0 {
+		return
+	}
+	x, y, w, rstd = x[:rows*d], y[:rows*d], cut(w, d), rstd[:rows]
+	if isFloat32[T]() && rows > 0 && normVector(as32(y), as32(x), as32(w), nil, nil, as32(rstd), rows, d, float32(eps), false, onePlus) {
+		return
+	}
 	one := oneIf[T](onePlus)
 	for r := range rows {
 		xr, yr := x[r*d:(r+1)*d], y[r*d:(r+1)*d]
@@ -128,15 +169,8 @@ func RMSNorm[T Float](y, x, w, rstd []T, rows, d int, eps T, onePlus bool) {
 //
 // w and onePlus are as in RMSNorm. dw and addend may be nil. dx may be dy, x or addend.
 func RMSNormGrad[T Float](dx, dy, x, w, rstd, dw, addend []T, rows, d int, onePlus bool) {
-	for r := range rows {
-		at, end := r*d, (r+1)*d
-		g := normRow[T]{dx: dx[at:end], dy: dy[at:end], x: x[at:end], w: w, rstd: rstd[r], onePlus: oneIf[T](onePlus)}
-		if addend != nil {
-			g.addend = addend[at:end]
-		}
-		_, th := g.sums(dw)
-		g.write(0, th/T(d))
-	}
+	g := normGrad[T]{rows: rows, d: d, dx: dx, dy: dy, x: x, w: w, dw: dw, addend: addend, rstd: rstd, onePlus: oneIf[T](onePlus)}
+	g.run()
 }
 
 func rsqrt[T Float](x T) T { return T(1 / math.Sqrt(float64(x))) }

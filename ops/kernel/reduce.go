@@ -6,41 +6,38 @@ import "math"
 // assembly version (four registers of eight), so that every path adds in the same order.
 const lanes = 32
 
+// reduction numbers the sums that have assembly.
+type reduction uint8
+
+const (
+	reduceSum reduction = iota
+	reduceSquares
+	reduceDot
+)
+
 // SumSquares returns Σ x², added in float64, in an order that depends on len(x) alone.
-func SumSquares[T Float](x []T) float64 {
-	return reduce(x, func(v T) float64 { return float64(v) * float64(v) })
-}
+func SumSquares[T Float](x []T) float64 { return reduce(reduceSquares, x, x) }
 
 // Sum returns Σ x, added in float64, in an order that depends on len(x) alone.
-func Sum[T Float](x []T) float64 {
-	return reduce(x, func(v T) float64 { return float64(v) })
-}
-
-// reduce adds f of every element in lanes partial sums and folds those in halves.
-func reduce[T Float](x []T, f func(T) float64) float64 {
-	var s [lanes]float64
-	for ; len(x) >= lanes; x = x[lanes:] {
-		for i := range s {
-			s[i] += f(x[i])
-		}
-	}
-	for i := range x {
-		s[i] += f(x[i])
-	}
-	for n := lanes / 2; n > 0; n /= 2 {
-		for i := range n {
-			s[i] += s[i+n]
-		}
-	}
-	return s[0]
-}
+func Sum[T Float](x []T) float64 { return reduce(reduceSum, x, x) }
 
 // Dot returns Σ a·b, added in float64, in an order that depends on len(a) alone.
-func Dot[T Float](a, b []T) float64 {
-	b = b[:len(a)]
+func Dot[T Float](a, b []T) float64 { return reduce(reduceDot, a, b[:len(a)]) }
+
+// reduce adds to lanes partial sums, element i to sum i mod lanes, and folds those in halves. A product
+// of two float32 numbers is exact in float64, so that fused additions make no difference.
+func reduce[T Float](kind reduction, x, y []T) float64 {
 	var s [lanes]float64
-	for i := range a {
-		s[i%lanes] += float64(a[i]) * float64(b[i])
+	n := len(x) &^ (lanes - 1)
+	if n == 0 || !isFloat32[T]() || !sumVector(kind, &s, as32(x[:n]), as32(y[:n])) {
+		n = 0
+	}
+	for i := n; i < len(x); i++ {
+		a, b := float64(x[i]), float64(y[i])
+		if kind == reduceSum {
+			b = 1
+		}
+		s[i%lanes] += a * b
 	}
 	for n := lanes / 2; n > 0; n /= 2 {
 		for i := range n {

@@ -15,15 +15,27 @@ func Softmax[T Float](y, x []T, mask []bool, rows, d int) {
 			maskedSoftmax(yr, xr, mask[r*d:(r+1)*d])
 			continue
 		}
-		m := Max(xr)
-		var s T
-		for i, v := range xr {
-			e := exp(v - m)
-			yr[i] = e
-			s += e
-		}
+		_, s := expRow(yr, xr)
 		Scale(yr, yr, float64(1/s))
 	}
+}
+
+// expRow returns the maximum m of x and Σ exp(x - m), and writes the terms of the sum to y unless it is nil.
+func expRow[T Float](y, x []T) (m, s T) {
+	if isFloat32[T]() && len(x) > 0 {
+		if m, s, ok := expRowVector(as32(y), as32(x)); ok {
+			return T(m), T(s)
+		}
+	}
+	m = Max(x)
+	for i, v := range x {
+		e := exp(v - m)
+		if y != nil {
+			y[i] = e
+		}
+		s += e
+	}
+	return m, s
 }
 
 func maskedSoftmax[T Float](y, x []T, mask []bool) {
@@ -50,6 +62,14 @@ func maskedSoftmax[T Float](y, x []T, mask []bool) {
 // SoftmaxGrad is the gradient of Softmax from its result y: dx = y ⊙ (dy - Σ dy ⊙ y), row by row.
 // Masked columns get 0. dx may be dy.
 func SoftmaxGrad[T Float](dx, dy, y []T, rows, d int) {
+	n := rows * d
+	if n == 0 {
+		return
+	}
+	dx, dy, y = dx[:n], dy[:n], y[:n]
+	if isFloat32[T]() && softmaxGradVector(as32(dx), as32(dy), as32(y), rows, d) {
+		return
+	}
 	for r := range rows {
 		gr, yr, xr := dy[r*d:(r+1)*d], y[r*d:(r+1)*d], dx[r*d:(r+1)*d]
 		s := dot(gr, yr)
@@ -62,6 +82,9 @@ func SoftmaxGrad[T Float](dx, dy, y []T, rows, d int) {
 // Softcap bounds x softly: y = limit·tanh(x/limit) (Bello et al. 2016, arXiv:1611.09940; Gemma 2 2024). y may be x.
 func Softcap[T Float](y, x []T, limit float64) {
 	x = x[:len(y)]
+	if mapped(mapSoftcap, y, x, nil, limit) {
+		return
+	}
 	c := T(limit)
 	for i, v := range x {
 		y[i] = c * tanh(v/c)
@@ -71,6 +94,9 @@ func Softcap[T Float](y, x []T, limit float64) {
 // SoftcapGrad is the gradient of Softcap: dx = dy ⊙ (1 - tanh²(x/limit)). dx may be dy or x.
 func SoftcapGrad[T Float](dx, dy, x []T, limit float64) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
+	if mapped(mapSoftcapGrad, dx, dy, x, limit) {
+		return
+	}
 	for i, v := range x {
 		h := math.Tanh(float64(v) / limit)
 		dx[i] = dy[i] * T((1-h)*(1+h))

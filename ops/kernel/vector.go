@@ -6,6 +6,9 @@ package kernel
 // Add computes dst = a + b.
 func Add[T Float](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if mapped(mapAdd, dst, a, b, 0) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] + b[i]
 	}
@@ -14,6 +17,9 @@ func Add[T Float](dst, a, b []T) {
 // Sub computes dst = a - b.
 func Sub[T Float](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if mapped(mapSub, dst, a, b, 0) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] - b[i]
 	}
@@ -22,6 +28,9 @@ func Sub[T Float](dst, a, b []T) {
 // Mul computes dst = a ⊙ b.
 func Mul[T Float](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if mapped(mapMul, dst, a, b, 0) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] * b[i]
 	}
@@ -30,6 +39,9 @@ func Mul[T Float](dst, a, b []T) {
 // MulAdd computes dst += a ⊙ b.
 func MulAdd[T Float](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if mapped(mapMulAdd, dst, a, b, 0) {
+		return
+	}
 	for i := range dst {
 		dst[i] += a[i] * b[i]
 	}
@@ -38,6 +50,9 @@ func MulAdd[T Float](dst, a, b []T) {
 // Scale computes dst = c·a.
 func Scale[T Float](dst, a []T, c float64) {
 	a = a[:len(dst)]
+	if mapped(mapScale, dst, a, nil, c) {
+		return
+	}
 	f := T(c)
 	for i := range dst {
 		dst[i] = f * a[i]
@@ -47,6 +62,9 @@ func Scale[T Float](dst, a []T, c float64) {
 // AXPY computes dst += c·a.
 func AXPY[T Float](dst []T, c float64, a []T) {
 	a = a[:len(dst)]
+	if mapped(mapAXPY, dst, a, nil, c) {
+		return
+	}
 	f := T(c)
 	for i := range dst {
 		dst[i] += f * a[i]

@@ -26,6 +26,13 @@ func ColSum[T Float](dst, x []T, rows, cols, ld int, acc bool) {
 	if !acc {
 		clear(dst)
 	}
+	if rows == 0 || cols == 0 {
+		return
+	}
+	x = x[:(rows-1)*ld+cols]
+	if isFloat32[T]() && colSumVector(as32(dst), as32(x), nil, rows, ld, 0) {
+		return
+	}
 	for r := range rows {
 		Add(dst, dst, x[r*ld:r*ld+cols])
 	}
@@ -37,6 +44,13 @@ func ColDot[T Float](dst, a, b []T, rows, cols, lda, ldb int, acc bool) {
 	dst = dst[:cols]
 	if !acc {
 		clear(dst)
+	}
+	if rows == 0 || cols == 0 {
+		return
+	}
+	a, b = a[:(rows-1)*lda+cols], b[:(rows-1)*ldb+cols]
+	if isFloat32[T]() && colSumVector(as32(dst), as32(a), as32(b), rows, lda, ldb) {
+		return
 	}
 	for r := range rows {
 		MulAdd(dst, a[r*lda:r*lda+cols], b[r*ldb:r*ldb+cols])

@@ -22,6 +22,7 @@ var files = []struct {
 	generate func(c *build.Context)
 }{
 	{"gemm", gemm},
+	{"vector", vector},
 }
 
 func main() {

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// mapping is an element-wise function of dst, a, b and a scalar.
+type mapping struct {
+	name string
+	exp  bool // reads the constants of exp
+	body func(v *vec, e *elements)
+}
+
+// elements is the part of the slices that one pass of a mapping's loop is at.
+type elements struct {
+	v      *vec
+	masked bool
+	c      group // the scalar
+}
+
+// Registers of a mapping.
+var (
+	mapDst, mapA, mapB = reg.RDI, reg.RSI, reg.RDX
+	mapN, mapTmp       = reg.R8, reg.RAX
+)
+
+func (e *elements) a(d group)     { e.v.load(e.masked, e.v.memory(mapA, 0), d) }
+func (e *elements) b(d group)     { e.v.load(e.masked, e.v.memory(mapB, 0), d) }
+func (e *elements) dst(d group)   { e.v.load(e.masked, e.v.memory(mapDst, 0), d) }
+func (e *elements) store(d group) { e.v.store(e.masked, d, e.v.memory(mapDst, 0)) }
+
+// mappings are in the order of the Go constants mapAdd, ….
+var mappings = []mapping{
+	{"Add", false, binary((*vec).add)},
+	{"Sub", false, binary((*vec).sub)},
+	{"Mul", false, binary((*vec).mul)},
+	{"MulAdd", false, func(v *vec, e *elements) {
+		e.a(v.at(0))
+		e.b(v.at(1))
+		e.dst(v.at(2))
+		v.addMul(v.at(0), v.at(1), v.at(2))
+		e.store(v.at(2))
+	}},
+	{"Scale", false, unary(func(v *vec, e *elements, x, d group) { v.mul(x, e.c, d) })},
+	{"AXPY", false, unary(func(v *vec, e *elements, x, d group) { e.dst(d); v.addMul(x, e.c, d) })},
+	{"ReLU", false, unary(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d) })},
+	{"ReLUGrad", false, func(v *vec, e *elements) {
+		e.a(v.at(0))
+		e.b(v.at(1))
+		v.where(greater, v.at(1), v.at(2), v.at(0))
+		e.store(v.at(0))
+	}},
+	{"ReLU2", false, unary(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d); v.mul(d, d, d) })},
+	{"ReLU2Grad", false, gradient(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d); v.add(d, d, d) })},
+	{"Sigmoid", true, unary(func(v *vec, e *elements, x, d group) { v.sigmoid(x, v.at(2), v.at(3), d) })},
+	{"SigmoidGrad", true, gradient(sigmoidGrad)},
+	{"Tanh", true, unary(func(v *vec, e *elements, x, d group) { v.tanh(x, v.at(2), v.at(3), d) })},
+	{"TanhGrad", true, gradient(tanhGrad)},
+	{"SiLU", true, unary(func(v *vec, e *elements, x, d group) { v.mul(x, e.c, v.at(4)); timesSigmoid(v, x, v.at(4), d) })},
+	{"SiLUGrad", true, gradient(siluGrad)},
+	{"GELU", true, unary(gelu)},
+	{"GELUGrad", true, gradient(geluGrad)},
+	{"GELUTanh", true, unary(geluTanh)},
+	{"GELUTanhGrad", true, gradient(geluTanhGrad)},
+	{"Softcap", true, unary(func(v *vec, e *elements, x, d group) {
+		v.div(x, e.c, x)
+		v.tanh(x, v.at(2), v.at(3), d)
+		v.mul(d, e.c, d)
+	})},
+	{"SoftcapGrad", true, gradient(func(v *vec, e *elements, x, d group) { v.div(x, e.c, x); tanhGrad(v, e, x, d) })},
+}
+
+// binary is dst = op(a, b).
+func binary(op func(v *vec, a, b, d group)) func(*vec, *elements) {
+	return func(v *vec, e *elements) {
+		e.a(v.at(0))
+		e.b(v.at(1))
+		op(v, v.at(0), v.at(1), v.at(0))
+		e.store(v.at(0))
+	}
+}
+
+// unary is dst = f(a). f finds x in group 1 and leaves the result in d, group 0; 2, 3 and 4 are free.
+func unary(f func(v *vec, e *elements, x, d group)) func(*vec, *elements) {
+	return func(v *vec, e *elements) {
+		e.a(v.at(1))
+		f(v, e, v.at(1), v.at(0))
+		e.store(v.at(0))
+	}
+}
+
+// gradient is dst = a ⊙ f'(b), with registers as for unary.
+func gradient(f func(v *vec, e *elements, x, d group)) func(*vec, *elements) {
+	return func(v *vec, e *elements) {
+		e.b(v.at(1))
+		f(v, e, v.at(1), v.at(0))
+		e.a(v.at(1))
+		v.mul(v.at(0), v.at(1), v.at(0))
+		e.store(v.at(0))
+	}
+}
+
+// sigmoidGrad is t·s² with t = exp(-|x|), which cannot overflow.
+func sigmoidGrad(v *vec, e *elements, x, d group) {
+	v.and(x, v.k(bits(0x7fffffff)), x)
+	v.sigmoid(x, v.at(2), v.at(3), d)
+	v.mul(v.at(3), d, v.at(3))
+	v.mul(v.at(3), d, d)
+}
+
+// tanhGrad is (1 - h)·(1 + h) with h = tanh(x).
+func tanhGrad(v *vec, e *elements, x, d group) {
+	v.tanh(x, v.at(2), v.at(3), d)
+	v.mov(v.k(1), x)
+	v.sub(x, d, v.at(2))
+	v.add(x, d, d)
+	v.mul(d, v.at(2), d)
+}
+
+// timesSigmoid is x·σ(u).
+func timesSigmoid(v *vec, x, u, d group) {
+	v.sigmoid(u, v.at(2), v.at(3), d)
+	v.mul(d, x, d)
+}
+
+// timesSigmoidGrad is s + w·s·(1 - s) with s = σ(u), in the form s·(1 + w·t·s) with t = exp(-u), which
+// keeps the digits of 1 - s. u must be bounded, so that t is finite.
+func timesSigmoidGrad(v *vec, w, u, d group) {
+	v.sigmoid(u, v.at(2), v.at(3), d)
+	v.mul(v.at(3), d, v.at(3))
+	v.mul(v.at(3), w, v.at(3))
+	v.add(v.at(3), v.k(1), v.at(3))
+	v.mul(d, v.at(3), d)
+}
+
+// far bounds the argument of a sigmoid whose exponential has to stay finite.
+const far = 60
+
+// siluGrad is the derivative of x·σ(c·x).
+func siluGrad(v *vec, e *elements, x, d group) {
+	v.mul(x, e.c, x)
+	v.clamp(x, far)
+	timesSigmoidGrad(v, x, x, d)
+}
+
+// Coefficients of GELUTanh, as in the Go code.
+const (
+	geluLinear = 1.5957691216057308
+	geluCubic  = 0.07135481282553954
+)
+
+// geluTanh is x·σ(2u), 2u = x·(geluLinear + geluCubic·x²).
+func geluTanh(v *vec, e *elements, x, d group) {
+	u := v.at(4)
+	v.mul(x, x, v.at(2))
+	v.mov(v.k(geluLinear), u)
+	v.addMul(v.at(2), v.k(geluCubic), u)
+	v.mul(u, x, u)
+	timesSigmoid(v, x, u, d)
+}
+
+// geluTanhGrad is s + x·s·(1 - s)·2u', 2u' = geluLinear + 3·geluCubic·x². Beyond ±8 it is 0 or 1.
+func geluTanhGrad(v *vec, e *elements, x, d group) {
+	u := v.at(4)
+	v.clamp(x, 8)
+	v.mul(x, x, v.at(2))
+	v.mov(v.k(geluLinear), u)
+	v.mov(u, v.at(3))
+	v.addMul(v.at(2), v.k(geluCubic), u)
+	v.addMul(v.at(2), v.k(3*geluCubic), v.at(3))
+	v.mul(u, x, u)
+	v.mul(x, v.at(3), x)
+	v.clamp(u, far)
+	timesSigmoidGrad(v, x, u, d)
+}
+
+// gelu is max(x, 0) - |x|·Φ(-|x|).
+func gelu(v *vec, e *elements, x, d group) {
+	a, n := v.at(2), v.at(3)
+	v.tail(x, a, n, v.at(4), d)
+	v.max(v.k(0), x, n)
+	v.subMul(a, d, n)
+	v.mov(n, d)
+}
+
+// geluGrad is Φ(x) + x·φ(x), with Φ(x) = 1/2 ± (1/2 - Φ(-|x|)) by the sign of x.
+func geluGrad(v *vec, e *elements, x, d group) {
+	const invSqrt2Pi = 0.39894228040143267794
+	a, n, density := v.at(2), v.at(3), v.at(4)
+	v.tail(x, a, n, density, d)
+	v.mul(density, x, density)
+	v.and(x, v.k(bits(0x80000000)), n)
+	v.mov(v.k(0.5), a)
+	v.sub(a, d, d)
+	v.xor(d, n, d)
+	v.add(d, a, d)
+	v.addMul(density, v.k(invSqrt2Pi), d)
+}
+
+// maps emits the function that runs a mapping over n elements. The last vector is masked, so that
+// an element's value does not depend on where in the slice it stands.
+func (v *vec) maps() {
+	c := v.c
+	v.begin("map", "func(f int, dst, a, b *float32, c float32, n int)", "computes the element-wise function number f.")
+	load(c, "f", mapTmp)
+	load(c, "dst", mapDst)
+	load(c, "a", mapA)
+	load(c, "b", mapB)
+	load(c, "n", mapN)
+	scalar := v.regs[v.temporaries()]
+	v.scalar("c", scalar)
+	v.pickMapping(0, len(mappings)-1)
+	for i := range mappings {
+		v.mapLoop(&mappings[i], scalar)
+	}
+}
+
+// pickMapping emits a binary search for the number in mapTmp, which is between lo and hi.
+func (v *vec) pickMapping(lo, hi int) {
+	if lo == hi {
+		v.c.JMP(operand.LabelRef("map" + mappings[lo].name))
+		return
+	}
+	mid := (lo + hi) / 2
+	above := fmt.Sprintf("above%d", mid)
+	v.c.CMPQ(mapTmp, operand.Imm(uint64(mid)))
+	v.c.JG(operand.LabelRef(above))
+	v.pickMapping(lo, mid)
+	v.c.Label(above)
+	v.pickMapping(mid+1, hi)
+}
+
+// mapLoop emits one mapping: whole groups, then single vectors under a mask.
+func (v *vec) mapLoop(m *mapping, scalar reg.VecPhysical) {
+	c := v.c
+	c.Label("map" + m.name)
+	v.held = nil
+	if m.exp {
+		v.hold(1, v.expConstants()...)
+	}
+	loop, rest, one, end := v.label("loop"), v.label("rest"), v.label("one"), v.label("end")
+	pass := func(vectors int, masked bool) {
+		v.group = vectors
+		m.body(v, &elements{v: v, masked: masked, c: v.same(scalar)})
+		for _, p := range []reg.Register{mapDst, mapA, mapB} {
+			c.ADDQ(operand.I32(vectors*v.bytes), p)
+		}
+		c.SUBQ(operand.I32(vectors*v.lanes()), mapN)
+	}
+	whole := v.temporaries() / 5
+	c.SUBQ(operand.I32(whole*v.lanes()), mapN)
+	c.JL(operand.LabelRef(rest))
+	c.Label(loop)
+	pass(whole, false)
+	c.JGE(operand.LabelRef(loop))
+	c.Label(rest)
+	c.ADDQ(operand.I32(whole*v.lanes()), mapN)
+	c.JLE(operand.LabelRef(end))
+	c.Label(one)
+	c.MOVQ(operand.I32(v.lanes()), reg.RCX)
+	c.CMPQ(mapN, reg.RCX)
+	c.CMOVQLT(mapN, reg.RCX)
+	v.maskFor(reg.RCX, mapTmp)
+	pass(1, true)
+	c.JG(operand.LabelRef(one))
+	c.Label(end)
+	c.VZEROUPPER()
+	c.RET()
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// vector generates the element-wise functions, norms, losses, attention's panels and the optimizer.
+func vector(c *build.Context) {
+	values := map[uint32]operand.Mem{}
+	window := maskWindow(c)
+	for _, s := range []*isa{
+		{c: c, name: "512", regs: zmm[:], bytes: 64},
+		{c: c, name: "256", regs: ymm[:], bytes: 32, window: window},
+	} {
+		v := &vec{isa: s, values: values}
+		v.maps()
+		v.norm(true)
+		v.norm(false)
+		v.normGrad()
+		v.expRows()
+		v.softmaxLoss()
+		v.softmaxGrad()
+		v.colSum()
+		v.adamW()
+		v.sums("sum", "adds x.", 0)
+		v.sums("sumSquares", "adds x².", 1)
+		v.sums("dot", "adds x·y.", 2)
+	}
+}

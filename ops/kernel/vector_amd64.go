@@ -1,0 +1,159 @@
+package kernel
+
+import "unsafe"
+
+// rowArgs are the arguments of the assembly of rows. gen/rows.go knows the order of the fields, all
+// of which are eight bytes.
+type rowArgs struct {
+	rows, d                   int
+	y, x, dy, w, b            *float32
+	dw, db, addend            *float32
+	mean, rstd                *float32
+	ldX, ldDY                 int // in bytes; only where rows are not contiguous
+	scale, one, eps, meanFrac float32
+}
+
+// The functions below run assembly for the active path, if there is any, and report whether they did.
+// Slices must have been cut to the lengths that the portable code would access.
+
+// mapVector computes an element-wise function of len(dst) elements. Inputs that f does not read may be nil.
+func mapVector(f mapping, dst, a, b []float32, c float32) bool {
+	d, x, y := unsafe.SliceData(dst), unsafe.SliceData(a), unsafe.SliceData(b)
+	switch active {
+	case pathAVX512:
+		map512(int(f), d, x, y, c, len(dst))
+	case pathAVX2:
+		map256(int(f), d, x, y, c, len(dst))
+	default:
+		return false
+	}
+	return true
+}
+
+func normVector(y, x, w, b, mean, rstd []float32, rows, d int, eps float32, layer, onePlus bool) bool {
+	if active < pathAVX2 {
+		return false
+	}
+	a := rowArgs{rows: rows, d: d, y: unsafe.SliceData(y), x: unsafe.SliceData(x), w: unsafe.SliceData(w), b: unsafe.SliceData(b),
+		mean: unsafe.SliceData(mean), rstd: unsafe.SliceData(rstd), scale: 1 / float32(d), one: oneIf[float32](onePlus), eps: eps}
+	switch wide := active == pathAVX512; {
+	case layer && wide:
+		layerNorm512(&a)
+	case layer:
+		layerNorm256(&a)
+	case wide:
+		rmsNorm512(&a)
+	default:
+		rmsNorm256(&a)
+	}
+	return true
+}
+
+func normGradVector(g *normGrad[float32]) bool {
+	if active < pathAVX2 {
+		return false
+	}
+	a := rowArgs{rows: g.rows, d: g.d, y: unsafe.SliceData(g.dx), x: unsafe.SliceData(g.x), dy: unsafe.SliceData(g.dy), w: unsafe.SliceData(g.w),
+		dw: unsafe.SliceData(g.dw), db: unsafe.SliceData(g.db), addend: unsafe.SliceData(g.addend), mean: unsafe.SliceData(g.mean),
+		rstd: unsafe.SliceData(g.rstd), scale: 1 / float32(g.d), one: g.onePlus}
+	if g.mean != nil {
+		a.meanFrac = a.scale
+	}
+	if active == pathAVX512 {
+		normGrad512(&a)
+	} else {
+		normGrad256(&a)
+	}
+	return true
+}
+
+// expRowVector computes y = exp(x - max) of one row, or only the maximum and the sum if y is nil.
+func expRowVector(y, x []float32) (m, sum float32, ok bool) {
+	a := rowArgs{rows: 1, d: len(x), y: unsafe.SliceData(y), x: unsafe.SliceData(x), mean: &m, rstd: &sum}
+	switch active {
+	case pathAVX512:
+		expRows512(&a)
+	case pathAVX2:
+		expRows256(&a)
+	default:
+		return 0, 0, false
+	}
+	return m, sum, true
+}
+
+func softmaxGradVector(dx, dy, y []float32, rows, d int) bool {
+	a := rowArgs{rows: rows, d: d, y: unsafe.SliceData(dx), x: unsafe.SliceData(y), dy: unsafe.SliceData(dy)}
+	switch active {
+	case pathAVX512:
+		softmaxGrad512(&a)
+	case pathAVX2:
+		softmaxGrad256(&a)
+	default:
+		return false
+	}
+	return true
+}
+
+// softmaxLossVector computes dst = scale·exp(src - lse).
+func softmaxLossVector(dst, src []float32, lse, scale float32) bool {
+	a := rowArgs{rows: 1, d: len(src), y: unsafe.SliceData(dst), x: unsafe.SliceData(src), mean: &lse, scale: scale}
+	switch active {
+	case pathAVX512:
+		softmaxLoss512(&a)
+	case pathAVX2:
+		softmaxLoss256(&a)
+	default:
+		return false
+	}
+	return true
+}
+
+// colSumVector computes dst += Σ_rows x, or Σ_rows x ⊙ z if z is not nil.
+func colSumVector(dst, x, z []float32, rows, ldx, ldz int) bool {
+	a := rowArgs{rows: rows, d: len(dst), y: unsafe.SliceData(dst), x: unsafe.SliceData(x), dy: unsafe.SliceData(z), ldX: 4 * ldx, ldDY: 4 * ldz}
+	switch active {
+	case pathAVX512:
+		colSum512(&a)
+	case pathAVX2:
+		colSum256(&a)
+	default:
+		return false
+	}
+	return true
+}
+
+func adamWVector(p, g, m, v []float32, h *[9]float32) bool {
+	pp, gp, mp, vp := unsafe.SliceData(p), unsafe.SliceData(g), unsafe.SliceData(m), unsafe.SliceData(v)
+	switch active {
+	case pathAVX512:
+		adamW512(pp, gp, mp, vp, len(p), h)
+	case pathAVX2:
+		adamW256(pp, gp, mp, vp, len(p), h)
+	default:
+		return false
+	}
+	return true
+}
+
+// sumVector adds a multiple of lanes elements to the partial sums s: x, x² or x·y.
+func sumVector(kind reduction, s *[lanes]float64, x, y []float32) bool {
+	if active < pathAVX2 {
+		return false
+	}
+	xp, yp, n := unsafe.SliceData(x), unsafe.SliceData(y), len(x)
+	switch wide := active == pathAVX512; {
+	case kind == reduceSum && wide:
+		sum512(s, xp, xp, n)
+	case kind == reduceSum:
+		sum256(s, xp, xp, n)
+	case kind == reduceSquares && wide:
+		sumSquares512(s, xp, xp, n)
+	case kind == reduceSquares:
+		sumSquares256(s, xp, xp, n)
+	case wide:
+		dot512(s, xp, yp, n)
+	default:
+		dot256(s, xp, yp, n)
+	}
+	return true
+}

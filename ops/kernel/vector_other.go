@@ -1,0 +1,23 @@
+//go:build !amd64
+
+package kernel
+
+func mapVector(f mapping, dst, a, b []float32, c float32) bool { return false }
+
+func normVector(y, x, w, b, mean, rstd []float32, rows, d int, eps float32, layer, onePlus bool) bool {
+	return false
+}
+
+func normGradVector(g *normGrad[float32]) bool { return false }
+
+func expRowVector(y, x []float32) (m, sum float32, ok bool) { return 0, 0, false }
+
+func softmaxGradVector(dx, dy, y []float32, rows, d int) bool { return false }
+
+func softmaxLossVector(dst, src []float32, lse, scale float32) bool { return false }
+
+func colSumVector(dst, x, z []float32, rows, ldx, ldz int) bool { return false }
+
+func adamWVector(p, g, m, v []float32, h *[9]float32) bool { return false }
+
+func sumVector(kind reduction, s *[lanes]float64, x, y []float32) bool { return false }
