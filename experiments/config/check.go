@@ -92,11 +92,13 @@ func hasKey(t reflect.Type, path string) bool {
 	return t.Kind() == reflect.Struct && indexOfKey(fieldsOf(t), keyWord.FindString(path)) >= 0
 }
 
-// unread reports keys that the user set and the variant ignores.
+// unread reports keys that the user set and the variant ignores, unless something
+// is said about them already.
 func (d *decoder) unread(n *node, path string, v reflect.Value, keys []string) {
 	for _, key := range keys {
 		set, pos := n.locate(key, n.pos)
-		if set == nil || !set.explicit() {
+		known := slices.ContainsFunc(d.problems, func(p Problem) bool { return p.Path == join(path, key) })
+		if set == nil || !set.explicit() || known {
 			continue
 		}
 		msg := "not read"
