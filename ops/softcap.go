@@ -1,0 +1,41 @@
+package ops
+
+import (
+	"fmt"
+
+	"ablate/graph"
+	"ablate/ops/kernel"
+)
+
+// Softcap is y = limit·tanh(x/limit), element by element: scores or logits
+// bounded softly (Bello et al. 2016, arXiv:1611.09940; Gemma 2, 2024). limit
+// is positive.
+func Softcap(x *graph.Node, limit float64) *graph.Node {
+	return graph.Apply1(softcap{pointwise{fmt.Sprintf("softcap{%v}", limit), 1, mapSoftcap[float32](limit), mapSoftcap[float64](limit)}, limit}, x)
+}
+
+type softcap struct {
+	pointwise
+	limit float64
+}
+
+func (o softcap) Infer(in []graph.Shape) ([]graph.Shape, error) {
+	if !(o.limit > 0) {
+		return nil, fmt.Errorf("the limit is %v; it must be positive", o.limit)
+	}
+	return o.pointwise.Infer(in)
+}
+
+func mapSoftcap[T graph.Float](limit float64) mapFunc[T] {
+	return func(y, x, _, _, _ []T) { kernel.Softcap(y, x, limit) }
+}
+
+// Grad is dx = dy ⊙ (1 - tanh²(x/limit)).
+func (o softcap) Grad(in, _, dout []*graph.Node) []*graph.Node {
+	grad := pointwise{fmt.Sprintf("softcapGrad{%v}", o.limit), 2, mapSoftcapGrad[float32](o.limit), mapSoftcapGrad[float64](o.limit)}
+	return []*graph.Node{graph.Apply1(grad, dout[0], in[0])}
+}
+
+func mapSoftcapGrad[T graph.Float](limit float64) mapFunc[T] {
+	return func(dx, dy, x, _, _ []T) { kernel.SoftcapGrad(dx, dy, x, limit) }
+}

@@ -1,0 +1,140 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+
+	"ablate/graph"
+)
+
+// stage is a pointwise operation that a matrix product has taken into itself.
+type stage struct {
+	op     pointwise
+	arg    int  // which operand of op the product's result is
+	slot   int  // which result of the fused operation that is
+	keep   bool // op's result is one more; otherwise it takes the place of slot
+	others int  // the first of op's other operands, among those of the fused operation
+}
+
+// maxStages bounds how much one product takes into itself. The gradient of a
+// gated unit needs two.
+const maxStages = 3
+
+// stages are the pointwise operations that follow a product, in order.
+type stages []stage
+
+// fuse adds a stage for next, which reads result slot as its operand arg, to
+// an operation that has the given number of operands.
+func (s stages) fuse(next graph.Op, arg, slot int, keep bool, operands int) (stages, bool) {
+	p, ok := asPointwise(next)
+	if !ok || len(s) == maxStages {
+		return nil, false
+	}
+	all := make(stages, len(s), len(s)+1)
+	copy(all, s)
+	return append(all, stage{op: p, arg: arg, slot: slot, keep: keep, others: operands}), true
+}
+
+// operands is the number of operands that the stages bring.
+func (s stages) operands() int {
+	n := 0
+	for _, t := range s {
+		n += t.op.arity - 1
+	}
+	return n
+}
+
+// infer gives the shapes of all results for the shape of the product's, and
+// checks the other operands.
+func (s stages) infer(y graph.Shape, in []graph.Shape) ([]graph.Shape, error) {
+	out := []graph.Shape{y}
+	for _, t := range s {
+		for i := range t.op.arity - 1 {
+			if err := wantEqual(t.op.String(), y, in[t.others+i]); err != nil {
+				return nil, err
+			}
+		}
+		if t.keep {
+			out = append(out, y)
+		}
+	}
+	return out, nil
+}
+
+func (s stages) String() string {
+	var b strings.Builder
+	for _, t := range s {
+		fmt.Fprintf(&b, " then %v", t.op)
+	}
+	return b.String()
+}
+
+// boundStage is a stage with the buffers that it works on.
+type boundStage[T graph.Float] struct {
+	f   mapFunc[T]
+	in  [maxArity]*graph.Buffer
+	out *graph.Buffer
+}
+
+// bindStages finds the buffers of every stage of a fused call.
+func bindStages[T graph.Float](c *graph.Call, s stages) []boundStage[T] {
+	all := make([]boundStage[T], len(s))
+	results := 1
+	for i, t := range s {
+		b := boundStage[T]{f: mapOf[T](t.op), out: c.Out(t.slot)}
+		other := t.others
+		for k := range b.in {
+			b.in[k] = c.Out(t.slot)
+			if k != t.arg && k < t.op.arity {
+				b.in[k] = c.In(other)
+				other++
+			}
+		}
+		if t.keep {
+			b.out = c.Out(results)
+			results++
+		}
+		all[i] = b
+	}
+	return all
+}
+
+// run computes the stage on columns [c0, c1) of rows [r0, r1) of a part, in
+// rows of n columns. tmp has at least c1-c0 elements.
+func (b *boundStage[T]) run(part, parts, r0, r1, c0, c1, n int, tmp []T) {
+	y := graph.Part[T](b.out, part, parts)
+	p, q, r := graph.Part[T](b.in[0], part, parts), graph.Part[T](b.in[1], part, parts), graph.Part[T](b.in[2], part, parts)
+	for row := r0; row < r1; row++ {
+		lo, hi := row*n+c0, row*n+c1
+		b.f(y[lo:hi], p[lo:hi], q[lo:hi], r[lo:hi], tmp)
+	}
+}
+
+// Sizes of the blocks on which stages run: some ten thousand elements, in the
+// second-level cache, or nearly in the first, when a stage reads what the
+// product wrote. Columns come in whole panels.
+const (
+	stageRows = 96
+	stageCols = 256
+)
+
+// byBlocks hands out a result of m rows and n columns in blocks, all of it at
+// once if there are no stages, and runs the stages on each block after product
+// has written it.
+func byBlocks[T graph.Float](bound []boundStage[T], part, parts, m, n int, tmp []T, product func(r0, r1, c0, c1 int)) {
+	if len(bound) == 0 {
+		product(0, m, 0, n)
+		return
+	}
+	k := blocks(m, stageRows)
+	for i := range k {
+		r0, r1 := m*i/k, m*(i+1)/k
+		for c0 := 0; c0 < n; c0 += stageCols {
+			c1 := min(c0+stageCols, n)
+			product(r0, r1, c0, c1)
+			for s := range bound {
+				bound[s].run(part, parts, r0, r1, c0, c1, n, tmp)
+			}
+		}
+	}
+}
