@@ -206,7 +206,7 @@ func failure(t *testing.T, yaml string, args ...string) string {
 	return err.Error()
 }
 
-// indent puts lines under a section of the file, at column 3.
+// under puts lines under a section of a file that is right otherwise: from line 4, column 3.
 func under(section, lines string) string {
 	return "train:\n  steps: 1\n" + section + ":\n  " + strings.ReplaceAll(lines, "\n", "\n  ") + "\n"
 }
