@@ -20,7 +20,7 @@ func gradHeatmap(s *source) (*figure, error) {
 	}
 	f := &figure{
 		name:    "grad_heatmap",
-		caption: "L2 norm of the gradient of each block, before clipping; geometric mean over the seeds that finished, or over the diverged ones where none did. Input below, output above. Grey: zero; blue: NaN or infinite; white: not probed.",
+		caption: "L2 norm of the gradient of each block, before clipping; geometric mean over the seeds that finished, or over the diverged ones where none did. Input below, output above. Grey: zero; blue: NaN or infinite; blank: not probed.",
 		sheet: &sheet{title: "Gradient norm of each block over training", cols: cols, xLabel: "step", yLabel: "share of depth, l / L", height: 1.15 * vg.Inch,
 			y: axis{lo: 0, hi: 1, ticks: ticksAt([]float64{0, 0.5, 1})}},
 		data: heatTable(s),
@@ -29,7 +29,7 @@ func gradHeatmap(s *source) (*figure, error) {
 	var maps []*heat
 	for _, g := range s.groups {
 		for _, m := range g.arms {
-			h, err := s.heat(m, f.data)
+			h, err := newHeat(m, f.data)
 			if err != nil {
 				return nil, err
 			}
@@ -42,9 +42,12 @@ func gradHeatmap(s *source) (*figure, error) {
 				}
 			}
 			last = max(last, h.x[len(h.x)-1])
-			title := m.Name()
-			if title == "" {
-				title = s.Name
+			title := g.label
+			if s.depths != nil {
+				title += ", " + m.label
+			}
+			if m.Count(metrics.Done) == 0 {
+				title += " (diverged)"
 			}
 			maps = append(maps, h)
 			f.sheet.panels = append(f.sheet.panels, panel{title: title, marks: []plot.Plotter{h}})
@@ -62,8 +65,8 @@ func gradHeatmap(s *source) (*figure, error) {
 	return f, nil
 }
 
-// heat gathers an arm's map, and its numbers into the table.
-func (s *source) heat(m member, t *results.Table) (*heat, error) {
+// newHeat gathers an arm's map, and its numbers into the table.
+func newHeat(m member, t *results.Table) (*heat, error) {
 	status := metrics.Done
 	if m.Count(metrics.Done) == 0 {
 		status = metrics.Diverged
@@ -73,7 +76,7 @@ func (s *source) heat(m member, t *results.Table) (*heat, error) {
 		if r.Status != status {
 			continue
 		}
-		p, err := s.probe(r)
+		p, err := r.Probes()
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func lossCurves(s *source) (*figure, error) {
 	for _, g := range groups {
 		p := panel{title: g.label}
 		for i, m := range g.arms {
-			set, err := s.curveSet(m, width)
+			set, err := newCurveSet(m, width)
 			if err != nil {
 				return nil, err
 			}
@@ -48,7 +48,7 @@ func lossCurves(s *source) (*figure, error) {
 					lo, hi = min(lo, y), max(hi, y)
 				}
 			}
-			p.marks = append(p.marks, set.marks(s.colour(m, i), f.sheet, m)...)
+			p.marks = append(p.marks, set.marks(s.colour(m, i), s.stroke(i), f.sheet, m)...)
 			set.rows(f.data, m)
 		}
 		f.sheet.panels = append(f.sheet.panels, p)
@@ -67,7 +67,7 @@ func (s *source) curveWidth() (width, last int64, err error) {
 	width = 1
 	for _, a := range s.Arms {
 		for _, r := range a.Runs {
-			c, err := s.curve(r)
+			c, err := r.Curves()
 			if err != nil {
 				return 0, 0, err
 			}
@@ -86,14 +86,14 @@ type curveSet struct {
 	seeds              []int64 // of all, finished first
 }
 
-func (s *source) curveSet(m member, width int64) (set curveSet, err error) {
+func newCurveSet(m member, width int64) (set curveSet, err error) {
 	var lost []int64
 	for _, r := range m.Runs {
-		c, err := s.curve(r)
+		c, err := r.Curves()
 		if err != nil {
 			return set, err
 		}
-		c.Widen(width)
+		c = c.Widened(width)
 		switch r.Status {
 		case metrics.Done:
 			set.finished, set.seeds = append(set.finished, c), append(set.seeds, r.Seed)
@@ -122,7 +122,7 @@ func (set curveSet) values() (ys []float64) {
 	return ys
 }
 
-func (set curveSet) marks(c ink, sh *sheet, m member) (marks []plot.Plotter) {
+func (set curveSet) marks(c ink, dashes []vg.Length, sh *sheet, m member) (marks []plot.Plotter) {
 	for i, curve := range set.diverged {
 		x, y := points(curve)
 		seed := set.seeds[len(set.finished)+i]
@@ -137,10 +137,10 @@ func (set curveSet) marks(c ink, sh *sheet, m member) (marks []plot.Plotter) {
 	if len(set.finished) > 1 {
 		marks = append(marks, band{x, lo, hi, fade(c.light, bandAlpha)})
 	}
-	marks = append(marks, line{x: x, y: mean, colour: c.light, width: 1.2})
+	marks = append(marks, line{x: x, y: mean, colour: c.light, width: 1.2, dashes: dashes})
 	vx, vy := meanVal(set.finished)
 	for i := range vx {
-		marks = append(marks, dot{x: vx[i], y: vy[i], shape: draw.CircleGlyph{}, radius: 2.2, colour: c.light, hovers: &sh.hovers,
+		marks = append(marks, dot{x: vx[i], y: vy[i], shape: draw.CircleGlyph{}, radius: 1.8, colour: c.light, hovers: &sh.hovers,
 			words: fmt.Sprintf("%s, validation at step %.0f: %s", m.label, vx[i], results.Number(vy[i]))})
 	}
 	return marks

@@ -14,7 +14,7 @@ import (
 // gradProfile is the gradient norm of every block over the depth of the model.
 func gradProfile(s *source) (*figure, error) {
 	return profiles(s, profileSpec{
-		name: "grad_profile", title: "Gradient norm of each block", yLabel: "‖d loss / d block‖",
+		name: "grad_profile", title: "Gradient norm of each block", yLabel: "gradient norm of a block",
 		caption: "L2 norm of the gradient of the mean token loss over all parameters of a block, before clipping.",
 		of:      func(p *results.Probes) []results.Profile { return p.Block },
 		x:       func(i, n int) float64 { return float64(i+1) / float64(n) }, // block i of n ends there
@@ -24,7 +24,7 @@ func gradProfile(s *source) (*figure, error) {
 // streamProfile is the gradient of the residual stream, by token, over depth.
 func streamProfile(s *source) (*figure, error) {
 	return profiles(s, profileSpec{
-		name: "stream_profile", title: "Gradient of the residual stream, per token", yLabel: "RMS over tokens of ‖d nll / d x‖",
+		name: "stream_profile", title: "Gradient of the residual stream, per token", yLabel: "stream gradient per token, RMS",
 		caption: "RMS over tokens of the norm of the gradient of the summed loss at the residual stream, at the boundaries between blocks: free of batch size and length.",
 		of:      func(p *results.Probes) []results.Profile { return p.Stream },
 		x:       func(i, n int) float64 { return float64(i) / float64(n-1) }, // boundary i of n-1 blocks
@@ -66,27 +66,30 @@ func profiles(s *source, spec profileSpec) (*figure, error) {
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for which, words := range moments {
+		var row []panel
+		empty := true
 		for _, g := range groups {
-			p := panel{}
-			steps := span{}
+			var p panel
+			var steps span
 			for i, m := range g.arms {
-				set, err := s.profileSet(m, spec, which)
+				set, err := newProfileSet(m, spec, which)
 				if err != nil {
 					return nil, err
 				}
 				steps.cover(set)
 				lo, hi = min(lo, set.min()), max(hi, set.max())
-				p.marks = append(p.marks, set.marks(spec, s.colour(m, i), f.sheet, m)...)
+				p.marks = append(p.marks, set.marks(spec, s.colour(m, i), s.stroke(i), f.sheet, m)...)
 				set.rows(f.data, m, words, spec)
 			}
-			if len(p.marks) == 0 {
-				continue
-			}
+			empty = empty && len(p.marks) == 0
 			p.title = words + " (" + steps.String() + ")"
 			if g.label != "" {
 				p.title = g.label + ", " + p.title
 			}
-			f.sheet.panels = append(f.sheet.panels, p)
+			row = append(row, p)
+		}
+		if !empty {
+			f.sheet.panels = append(f.sheet.panels, row...)
 		}
 	}
 	if len(f.data.Rows) == 0 {
@@ -143,9 +146,9 @@ func (s *span) String() string {
 	case !s.any:
 		return "no finished run"
 	case s.lo == s.hi:
-		return fmt.Sprintf("step %d", s.lo)
+		return fmt.Sprintf("step\u00a0%d", s.lo)
 	}
-	return fmt.Sprintf("steps %d–%d", s.lo, s.hi)
+	return fmt.Sprintf("steps\u00a0%d–%d", s.lo, s.hi)
 }
 
 // A profileSet is the profiles of one arm at one moment.
@@ -154,17 +157,21 @@ type profileSet struct {
 	seeds              []int64 // of all, finished first
 }
 
-func (s *source) profileSet(m member, spec profileSpec, which int) (set profileSet, err error) {
+func newProfileSet(m member, spec profileSpec, which int) (set profileSet, err error) {
 	var lost []int64
 	for _, r := range m.Runs {
 		if r.Status != metrics.Done && r.Status != metrics.Diverged {
 			continue
 		}
-		probes, err := s.probe(r)
+		probes, err := r.Probes()
 		if err != nil {
 			return set, err
 		}
-		p := moment(spec.of(probes), which, s.curves[r].WarmupEnd)
+		curves, err := r.Curves()
+		if err != nil {
+			return set, err
+		}
+		p := moment(spec.of(probes), which, curves.WarmupEnd)
 		switch {
 		case len(p.Values) == 0:
 		case r.Status == metrics.Diverged:
@@ -198,7 +205,7 @@ func (set profileSet) fold(x float64, f func(a, b float64) float64) float64 {
 
 // marks are a band and a line over the finished runs, and a dashed line for
 // each diverged one.
-func (set profileSet) marks(spec profileSpec, c ink, sh *sheet, m member) (marks []plot.Plotter) {
+func (set profileSet) marks(spec profileSpec, c ink, dashes []vg.Length, sh *sheet, m member) (marks []plot.Plotter) {
 	xs := func(n int) []float64 {
 		x := make([]float64, n)
 		for i := range x {
@@ -225,7 +232,7 @@ func (set profileSet) marks(spec profileSpec, c ink, sh *sheet, m member) (marks
 	if len(set.finished) > 1 {
 		marks = append(marks, band{xs(n), lo, hi, fade(c.light, bandAlpha)})
 	}
-	return append(marks, line{x: xs(n), y: mean, colour: c.light, width: 1.4, hovers: &sh.hovers, words: func(i int) string {
+	return append(marks, line{x: xs(n), y: mean, colour: c.light, width: 1.4, dashes: dashes, hovers: &sh.hovers, words: func(i int) string {
 		return fmt.Sprintf("%s, %d of %d: %s", m.label, i+1, n, results.Number(mean[i]))
 	}})
 }

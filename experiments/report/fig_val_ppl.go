@@ -71,7 +71,7 @@ func pplOverDepth(s *source, sh *sheet, y axis) {
 	for i, g := range s.groups {
 		c := category(i)
 		shift := vg.Length(float64(i)-float64(len(s.groups)-1)/2) * 5
-		mean := line{colour: c.light, width: 1.4}
+		mean := line{colour: c.light, width: 1.4, dashes: stroke(i)}
 		for _, m := range g.arms {
 			marks = append(marks, seeds(m, m.depth, vg.Point{X: shift}, c, sh, false)...)
 			e := m.Estimate(ppl)
@@ -85,7 +85,7 @@ func pplOverDepth(s *source, sh *sheet, y axis) {
 			}
 		}
 		marks = append([]plot.Plotter{shifted{mean, shift}}, marks...)
-		sh.legend = append(sh.legend, key{g.label, c, shape(i)})
+		sh.legend = append(sh.legend, key{text: g.label, colour: c, shape: shape(i), dashes: stroke(i)})
 	}
 	sh.panels = []panel{{marks: marks}}
 }
@@ -112,7 +112,7 @@ func pplDots(s *source, sh *sheet, y axis) {
 	var marks []plot.Plotter
 	for i, g := range s.groups {
 		row := float64(n - 1 - i) // the first on top
-		names = append(names, plot.Tick{Value: row, Label: fit(g.label, tickStyle, 1.6*vg.Inch)})
+		names = append(names, plot.Tick{Value: row, Label: fit(g.label, tickStyle, 1.5*vg.Inch)})
 		for _, m := range g.arms {
 			c := category(1)
 			marks = append(marks, seeds(m, row, vg.Point{}, c, sh, true)...)
@@ -144,7 +144,7 @@ func (n sideNote) Plot(c draw.Canvas, p *plot.Plot) {
 	cross(c, at, n.colour.light)
 	sty := tickStyle
 	sty.Color, sty.XAlign, sty.YAlign = n.colour.light, draw.XRight, draw.YCenter
-	c.FillText(sty, vg.Point{X: at.X - 6, Y: at.Y}, n.text)
+	c.FillText(sty, vg.Point{X: at.X - 6, Y: at.Y + opticalCentre}, n.text)
 }
 
 // seeds are the marks of an arm beside its mean: the interval and each run.

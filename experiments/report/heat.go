@@ -97,7 +97,7 @@ func (s scale) draw(c draw.Canvas) {
 	sty := legendStyle
 	sty.YAlign = draw.YCenter
 	top := c.Max.Y
-	c.FillText(sty, vg.Point{X: c.Min.X, Y: top - height/2}, s.label)
+	c.FillText(sty, vg.Point{X: c.Min.X, Y: top - height/2 + opticalCentre}, s.label)
 	left := c.Min.X + sty.Width(s.label) + 8
 	width := min(c.Max.X-left, 170)
 	at := func(t float64) vg.Length { return left + vg.Length(t)*width }

@@ -68,7 +68,7 @@ func (l line) place(c draw.Canvas, p *plot.Plot, x vg.Length, y float64) (vg.Poi
 	_, log := p.Y.Scale.(plot.LogScale)
 	switch {
 	case math.IsNaN(y) || math.IsInf(y, 0):
-		at := vg.Point{X: x, Y: c.Max.Y}
+		at := vg.Point{X: x, Y: c.Max.Y - 3}
 		cross(c, at, l.colour)
 		return at, false
 	case log && y <= 0:
@@ -199,6 +199,7 @@ func (n note) Plot(c draw.Canvas, p *plot.Plot) {
 		sty.XAlign = draw.XLeft
 	}
 	at.X += vg.Length(sty.XAlign+0.5) * 10
+	at.Y += opticalCentre
 	c.FillText(sty, at, n.text)
 }
 

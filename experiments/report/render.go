@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -45,10 +46,25 @@ func (f *figure) encode(format string) ([]byte, error) {
 		return nil, err
 	}
 	if format == "svg" {
-		return bytes.ReplaceAll(b.Bytes(), []byte(svgFamily), []byte(families)), nil
+		return []byte(crisp(strings.ReplaceAll(b.String(), svgFamily, families))), nil
 	}
 	return b.Bytes(), nil
 }
+
+// crisp keeps the cells of heat maps from being smoothed at their edges, where
+// the ground would show through. vgsvg has no word for it.
+func crisp(svg string) string {
+	return heatFill.ReplaceAllString(svg, `style="fill:$1;shape-rendering:crispEdges"`)
+}
+
+// heatFill finds what is filled with a colour of heat maps, and nothing else.
+var heatFill = func() *regexp.Regexp {
+	var colours []string
+	for i := -2; i < shades; i++ {
+		colours = append(colours, hexOf(shadeColour(i)))
+	}
+	return regexp.MustCompile(`style="fill:(#(?:` + strings.Join(colours, "|") + `))"`)
+}()
 
 // families replaces the one name that vgsvg writes: the widths of Arial and
 // Helvetica are Liberation's.
@@ -76,6 +92,10 @@ func (l latin) FillString(f font.Face, at vg.Point, text string) {
 			b.WriteByte('?')
 		}
 	}
+	if f.Font.Weight != xfont.WeightNormal {
+		// vgpdf registers a bold font without saying that it is one, and then does not find it. Another family has no such trouble.
+		f.Font.Variant, f.Font.Weight = f.Font.Variant+"Bold", xfont.WeightNormal
+	}
 	l.Canvas.FillString(f, at, b.String())
 }
 
@@ -96,8 +116,11 @@ func (f *figure) inline(width vg.Length, class string) (string, error) {
 	}
 	body = strings.ReplaceAll("<g "+body, svgFamily+"font-variant:normal;", "")
 	body = strings.ReplaceAll(body, "font-weight:normal;font-style:normal;", "")
+	body = crisp(body)
 	body = hex.ReplaceAllStringFunc(body, variable)
-	body = strings.Replace(body, "</svg>", f.hovers(h)+"</svg>", 1)
+	if width == wide { // what is narrow has no pointer
+		body = strings.Replace(body, "</svg>", f.hovers(h)+"</svg>", 1)
+	}
 	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"%s\" viewBox=\"0 0 %.5g %.5g\" role=\"img\" aria-label=\"%s\">%s",
 		class, width.Points(), h.Points(), html.EscapeString(f.sheet.title), body), nil
 }

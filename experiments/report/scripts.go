@@ -92,14 +92,12 @@ func (h scriptHandler) Draw(c vg.Canvas, line string, sty text.Style, pt vg.Poin
 	}
 }
 
-// fit shortens text to a width, with an ellipsis where it was cut.
+// fit shortens text to a width: an ellipsis takes the place of its middle, since
+// names that are alike mostly differ at their ends.
 func fit(s string, sty text.Style, width vg.Length) string {
-	if sty.Width(s) <= width {
-		return s
-	}
 	r := []rune(s)
-	for len(r) > 0 && sty.Width(string(r)+"…") > width {
-		r = r[:len(r)-1]
+	for n := len(r); n > 0 && sty.Width(s) > width; n-- {
+		s = string(r[:n/2]) + "…" + string(r[len(r)-(n-1)/2:])
 	}
-	return string(r) + "…"
+	return s
 }

@@ -45,14 +45,16 @@ type key struct {
 	text   string
 	colour ink
 	shape  draw.GlyphDrawer // nil: a line
+	dashes []vg.Length
 }
 
 const (
 	minPanel  = 1.5 * vg.Inch // data narrower than this is unreadable
-	panelHead = 15            // above a panel, for its title
-	gapX      = 14
+	titleLine = 10            // of a panel's title
+	gapX      = 20
 	rowGap    = 8
 	margin    = 4
+	lastLabel = 3 // at the right, for half of the last tick label
 )
 
 // columns is how many panels fit side by side.
@@ -63,12 +65,30 @@ func (s *sheet) columns(width vg.Length) int {
 // size returns the height that the sheet takes at a width.
 func (s *sheet) size(width vg.Length) vg.Length {
 	rows := vg.Length((len(s.panels) + s.columns(width) - 1) / s.columns(width))
-	return s.header(nil, width) + rows*(s.height+panelHead) + (rows-1)*rowGap + s.footer() + 2*margin
+	return s.header(nil, width) + rows*(s.height+s.head(width)) + (rows-1)*rowGap + s.footer() + 2*margin
+}
+
+// head is the room above each panel: for the lines of the longest title, or
+// for half a tick label.
+func (s *sheet) head(width vg.Length) vg.Length {
+	lines := 0
+	for _, p := range s.panels {
+		if p.title != "" {
+			lines = max(lines, len(wrap(p.title, panelStyle.Width, s.dataWidth(width))))
+		}
+	}
+	return 5 + titleLine*vg.Length(lines)
+}
+
+// dataWidth is the width of a panel between its axes' ends.
+func (s *sheet) dataWidth(width vg.Length) vg.Length {
+	cols := vg.Length(s.columns(width))
+	return (width - 2*margin - s.leftMargin() - (cols-1)*gapX - lastLabel) / cols
 }
 
 // footer is the room for the tick labels and the label of the x axis.
 func (s *sheet) footer() vg.Length {
-	h := tickStyle.Height("0") + 7
+	h := tickStyle.Height("0") + 3
 	if s.xLabel != "" {
 		h += labelStyle.Height(s.xLabel) + 4
 	}
@@ -85,17 +105,16 @@ func (s *sheet) draw(c draw.Canvas) {
 	c.Max.Y -= s.header(&c, width)
 	cols := s.columns(width)
 	rows := (len(s.panels) + cols - 1) / cols
-	left := s.leftMargin()
-	dataWidth := (c.Max.X - c.Min.X - left - vg.Length(cols-1)*gapX - 3) / vg.Length(cols)
+	left, dataWidth, pitch := s.leftMargin(), s.dataWidth(width), s.height+s.head(width)+rowGap
 	for i, p := range s.panels {
 		row, col := i/cols, i%cols
 		bottom := i+cols >= len(s.panels)
 		x := c.Min.X + left + vg.Length(col)*(dataWidth+gapX)
-		y := c.Max.Y - vg.Length(row)*(s.height+panelHead+rowGap) - panelHead
+		y := c.Max.Y - vg.Length(row)*pitch - s.head(width)
 		area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - s.height}, Max: vg.Point{X: x + dataWidth, Y: y}}}
 		s.drawPanel(area, p, col == 0, bottom)
 	}
-	s.axisLabels(c, left, rows)
+	s.axisLabels(c, left, vg.Length(rows)*pitch-rowGap+s.head(width))
 }
 
 // leftMargin is the room for the label and the tick labels of the y axis.
@@ -105,7 +124,7 @@ func (s *sheet) leftMargin() vg.Length {
 		w = max(w, tickStyle.Width(t.Label))
 	}
 	if s.yLabel != "" {
-		w += labelStyle.Height(s.yLabel) + 4
+		w += labelStyle.Height(s.yLabel) + 6
 	}
 	return w + 6
 }
@@ -128,13 +147,22 @@ func (s *sheet) drawPanel(area draw.Canvas, pn panel, first, bottom bool) {
 	if s.x.grid {
 		gridlines{ticks: s.x.ticks, vertical: true}.Plot(area, p)
 	}
-	sty := panelStyle
-	sty.YAlign = draw.YBottom
-	area.FillText(sty, vg.Point{X: area.Min.X, Y: area.Max.Y + 5}, fit(pn.title, sty, area.Max.X-area.Min.X))
+	drawTitle(area, pn.title)
 	// The plot draws its axes inside what it is given: give it their room too.
 	outer := p.DataCanvas(area)
 	p.Add(pn.marks...)
 	p.Draw(draw.Crop(area, area.Min.X-outer.Min.X, area.Max.X-outer.Max.X, area.Min.Y-outer.Min.Y, area.Max.Y-outer.Max.Y))
+}
+
+// drawTitle writes a panel's title above it, the last line just over the frame.
+func drawTitle(area draw.Canvas, title string) {
+	sty := panelStyle
+	sty.YAlign = draw.YBottom
+	lines := wrap(title, sty.Width, area.Max.X-area.Min.X)
+	for i, l := range lines {
+		y := area.Max.Y + 5 + titleLine*vg.Length(len(lines)-1-i)
+		area.FillText(sty, vg.Point{X: area.Min.X, Y: y}, fit(l, sty, area.Max.X-area.Min.X))
+	}
 }
 
 // apply gives one of the plot's axes the theme, the range and the ticks.
@@ -153,8 +181,9 @@ func (a axis) apply(to *plot.Axis) {
 	}
 }
 
-// axisLabels are written once, for all panels.
-func (s *sheet) axisLabels(c draw.Canvas, left vg.Length, rows int) {
+// axisLabels are written once, for all panels, in the middle of what they
+// label: from left on, and over the upper height of c.
+func (s *sheet) axisLabels(c draw.Canvas, left, height vg.Length) {
 	sty := labelStyle
 	sty.XAlign, sty.YAlign = draw.XCenter, draw.YBottom
 	c.FillText(sty, vg.Point{X: (c.Min.X + left + c.Max.X) / 2, Y: c.Min.Y + 2}, s.xLabel)
@@ -162,8 +191,7 @@ func (s *sheet) axisLabels(c draw.Canvas, left vg.Length, rows int) {
 		return
 	}
 	sty.Rotation, sty.YAlign = math.Pi/2, draw.YTop
-	height := vg.Length(rows)*(s.height+panelHead+rowGap) - rowGap
-	c.FillText(sty, vg.Point{X: c.Min.X + 1, Y: c.Max.Y - (height+panelHead)/2}, s.yLabel)
+	c.FillText(sty, vg.Point{X: c.Min.X + 1, Y: c.Max.Y - height/2}, s.yLabel)
 }
 
 // header draws title, legend and colour scale at the top of c, and returns how
@@ -203,6 +231,10 @@ func (s *sheet) header(c *draw.Canvas, width vg.Length) vg.Length {
 const (
 	swatch = 15 // width of a key's sample
 	keyGap = 14 // between keys
+
+	// Text is centred by its box, which has room for descenders below; the eye
+	// takes the middle of the small letters.
+	opticalCentre = 1.3
 )
 
 // legendRows breaks the keys into rows that fit.
@@ -223,7 +255,7 @@ func drawKeys(c draw.Canvas, row []key, top vg.Length) {
 	x, y := c.Min.X, top-5
 	for _, k := range row {
 		if k.colour != (ink{}) {
-			c.StrokeLine2(draw.LineStyle{Color: k.colour.light, Width: 1.6}, x, y, x+swatch, y)
+			c.StrokeLine2(draw.LineStyle{Color: k.colour.light, Width: 1.6, Dashes: k.dashes}, x, y, x+swatch, y)
 			if k.shape != nil {
 				c.DrawGlyphNoClip(draw.GlyphStyle{Color: k.colour.light, Radius: 2.4, Shape: k.shape}, vg.Point{X: x + swatch/2, Y: y})
 			}
@@ -231,7 +263,7 @@ func drawKeys(c draw.Canvas, row []key, top vg.Length) {
 		}
 		sty := legendStyle
 		sty.YAlign = draw.YCenter
-		c.FillText(sty, vg.Point{X: x, Y: y}, k.text)
+		c.FillText(sty, vg.Point{X: x, Y: y + opticalCentre}, k.text)
 		x += sty.Width(k.text) + keyGap
 	}
 }
@@ -239,7 +271,7 @@ func drawKeys(c draw.Canvas, row []key, top vg.Length) {
 // wrap breaks text at spaces into lines no wider than room.
 func wrap(text string, width func(string) vg.Length, room vg.Length) (lines []string) {
 	current := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.SplitSeq(text, " ") { // not Fields: a no-break space holds
 		longer := strings.TrimSpace(current + " " + word)
 		if current != "" && width(longer) > room {
 			lines = append(lines, current)

@@ -6,19 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
+
 	"ablate/experiments/results"
 	"ablate/train/metrics"
 )
 
-// A source is an experiment seen by its figures: arms in groups that differ in
-// depth alone, and the files of the runs, read once and only when asked for.
+// A source is an experiment as its figures see it: arms in groups that differ
+// in depth alone.
 type source struct {
 	*results.Experiment
 	groups []group
 	depths []float64 // distinct values of the depth axis, ascending; nil without that axis
-
-	curves map[*results.Run]*results.Curves
-	probes map[*results.Run]*results.Probes
 }
 
 // A group is the arms that share everything but their depth; without a depth
@@ -36,7 +35,7 @@ type member struct {
 }
 
 func newSource(e *results.Experiment) *source {
-	s := &source{Experiment: e, curves: map[*results.Run]*results.Curves{}, probes: map[*results.Run]*results.Probes{}}
+	s := &source{Experiment: e}
 	axis := depthAxis(e)
 	for _, a := range e.Arms {
 		label, m := a.Name(), member{Arm: a, label: a.Name()}
@@ -94,30 +93,6 @@ func (s *source) add(label string, m member) {
 	s.groups[i].arms = append(s.groups[i].arms, m)
 }
 
-// curve reads the run's metrics, once.
-func (s *source) curve(r *results.Run) (*results.Curves, error) {
-	if c, ok := s.curves[r]; ok {
-		return c, nil
-	}
-	c, err := r.Curves()
-	s.curves[r] = c
-	return c, err
-}
-
-// probe reads the run's profiles, once, and keeps the one after warm-up.
-func (s *source) probe(r *results.Run) (*results.Probes, error) {
-	if p, ok := s.probes[r]; ok {
-		return p, nil
-	}
-	c, err := s.curve(r)
-	if err != nil {
-		return nil, err
-	}
-	p, err := r.Probes(c.WarmupEnd)
-	s.probes[r] = p
-	return p, err
-}
-
 // colour is that of an arm: by depth where there is one, else by its number.
 func (s *source) colour(m member, number int) ink {
 	if s.depths == nil {
@@ -126,11 +101,19 @@ func (s *source) colour(m member, number int) ink {
 	return ordered(slices.Index(s.depths, m.depth), len(s.depths))
 }
 
+// stroke is the dashes of an arm's line: by number, where colours may run out.
+func (s *source) stroke(number int) []vg.Length {
+	if s.depths == nil {
+		return stroke(number)
+	}
+	return nil
+}
+
 // depthKeys is the legend of figures that colour by depth, or by arm.
 func (s *source) depthKeys() (keys []key) {
 	if s.depths == nil {
 		for i, g := range s.groups {
-			keys = append(keys, key{text: g.label, colour: category(i)})
+			keys = append(keys, key{text: g.label, colour: category(i), dashes: stroke(i)})
 		}
 		return keys
 	}

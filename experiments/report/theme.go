@@ -44,6 +44,12 @@ var categories = []ink{
 // category is the colour of the i-th thing without an order.
 func category(i int) ink { return categories[i%len(categories)] }
 
+// stroke is the dashes of the i-th thing without an order: whole lines while the
+// colours last, then broken ones.
+func stroke(i int) []vg.Length {
+	return [][]vg.Length{nil, {7, 2}, {7, 2, 1.5, 2}}[i/len(categories)%3]
+}
+
 // viridis and magma (Smith and van der Walt 2015), at nine equal distances:
 // even in lightness, so that they survive grey printing.
 var (
@@ -68,7 +74,7 @@ func ordered(i, n int) ink {
 	if n > 1 {
 		t = float64(i) / float64(n-1)
 	}
-	return ink{along(viridis, 0.04+0.78*t), along(viridis, 0.34+0.64*t)}
+	return ink{along(viridis, 0.04+0.78*t), along(viridis, 0.45+0.53*t)}
 }
 
 // bandAlpha is the opacity of bands: two of them still show through each other.

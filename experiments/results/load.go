@@ -48,6 +48,9 @@ type Run struct {
 
 	root string // directory that nothing is read from outside of
 	dir  string // relative to root
+
+	curves *Curves // read when first asked for
+	probes *Probes
 }
 
 // Load reads the directory of an experiment, or of a single run. Missing files

@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -26,15 +27,23 @@ type Profile struct {
 }
 
 // Probes are the profiles of a run, in the order of its steps. Of a long run
-// every second, fourth … is kept, and always the first, the last, and the
-// first one at or after each step that was asked for.
+// every second, fourth … is kept, and always the first, the last, and the one
+// after warm-up.
 type Probes struct {
 	Block  []Profile // L2 norm of the gradient of all parameters of a block
 	Stream []Profile // RMS over tokens of the stream's gradient, at boundaries 0..L
 }
 
-// Probes reads layers.jsonl. A run without one has no profiles.
-func (r *Run) Probes(keep ...int64) (*Probes, error) {
+// Probes reads layers.jsonl, once; the result is shared and must not be
+// changed. A run without that file has no profiles.
+func (r *Run) Probes() (*Probes, error) {
+	if r.probes != nil {
+		return r.probes, nil
+	}
+	c, err := r.Curves()
+	if err != nil {
+		return nil, err
+	}
 	p := new(Probes)
 	f, err := r.open(metrics.LayersFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,11 +60,12 @@ func (r *Run) Probes(keep ...int64) (*Probes, error) {
 		switch {
 		case row.Layer < 0 || row.Layer > maxLayers || row.Param != "":
 		case row.Quantity == metrics.GradNorm && row.Module == metrics.ModuleBlock:
-			p.Block = record(p.Block, row, keep)
+			p.Block = record(p.Block, row, c.WarmupEnd)
 		case row.Quantity == metrics.StreamGradRMSToken:
-			p.Stream = record(p.Stream, row, keep)
+			p.Stream = record(p.Stream, row, c.WarmupEnd)
 		}
 	}
+	r.probes = p
 	return p, nil
 }
 
@@ -64,9 +74,9 @@ const maxLayers = 1 << 12
 
 // record puts a row into the profile of its step, the last one, and thins the
 // list when it has become too long.
-func record(list []Profile, row metrics.Layer, keep []int64) []Profile {
+func record(list []Profile, row metrics.Layer, keep int64) []Profile {
 	if len(list) == 0 || list[len(list)-1].Step != row.Step {
-		if len(list) >= 2*maxProbes+len(keep) {
+		if len(list) >= 2*maxProbes {
 			list = thin(list, keep)
 		}
 		list = append(list, Profile{Step: row.Step})
@@ -79,14 +89,12 @@ func record(list []Profile, row metrics.Layer, keep []int64) []Profile {
 	return list
 }
 
-// thin drops every second profile, but for those that must stay.
-func thin(list []Profile, keep []int64) []Profile {
+// thin drops every second profile, but for the first, the last, and the first
+// one at or after a step.
+func thin(list []Profile, keep int64) []Profile {
 	kept := list[:0:0]
 	for i, p := range list {
-		wanted := i == 0 || i == len(list)-1
-		for _, k := range keep {
-			wanted = wanted || p.Step >= k && list[i-1].Step < k
-		}
+		wanted := i == len(list)-1 || i > 0 && p.Step >= keep && list[i-1].Step < keep
 		if wanted || i%2 == 0 {
 			kept = append(kept, p)
 		}
@@ -122,8 +130,12 @@ type Curves struct {
 	Clipped   int64           // of which clipping scaled the gradient
 }
 
-// Curves reads metrics.jsonl. A run without one has empty curves.
+// Curves reads metrics.jsonl, once; the result is shared and must not be
+// changed. A run without that file has empty curves.
 func (r *Run) Curves() (*Curves, error) {
+	if r.curves != nil {
+		return r.curves, nil
+	}
 	c := &Curves{Width: 1}
 	f, err := r.open(metrics.StepsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,11 +145,20 @@ func (r *Run) Curves() (*Curves, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if err := c.read(f); err != nil {
+		return nil, r.wrap(metrics.StepsFile, err)
+	}
+	r.curves = c
+	return c, nil
+}
+
+// read fills the curves from the lines of a metrics.jsonl.
+func (c *Curves) read(f io.Reader) error {
 	maxLR := math.Inf(-1)
 	var b binner
 	for row, err := range metrics.ReadSteps(f) {
 		if err != nil {
-			return nil, r.wrap(metrics.StepsFile, err)
+			return err
 		}
 		if lr, ok := row.LR.Get(); ok && lr > maxLR {
 			maxLR, c.WarmupEnd = lr, row.Step
@@ -157,7 +178,7 @@ func (r *Run) Curves() (*Curves, error) {
 		}
 	}
 	c.Train, c.Width = b.means()
-	return c, nil
+	return nil
 }
 
 func everySecond(list []metrics.Step) []metrics.Step {
@@ -204,22 +225,24 @@ func (b *binner) means() ([]metrics.Value, int64) {
 	return out, max(b.width, 1)
 }
 
-// Widen joins the points of Train until each covers width steps, so that runs
-// of different lengths can be laid over each other. width is a power of two.
-func (c *Curves) Widen(width int64) {
-	for c.Width < width {
-		out := c.Train[:0:0]
-		for i := 0; i < len(c.Train); i += 2 {
-			pair := c.Train[i:min(i+2, len(c.Train))]
-			sum := pair[0].Float()
-			if len(pair) == 2 {
-				// Only the run's last bin may be short of steps; its weight is not known any more, and it is a point among hundreds.
-				sum = (sum + pair[1].Float()) / 2
+// Widened is the curves with points of Train that cover width steps each, so
+// that runs of different lengths can be laid over each other. width is a power
+// of two; what is already as wide stays.
+func (c *Curves) Widened(width int64) *Curves {
+	out := *c
+	for out.Width < width {
+		var joined []metrics.Value
+		for i := 0; i < len(out.Train); i += 2 {
+			x := out.Train[i].Float()
+			if i+1 < len(out.Train) {
+				// The run's last bin may be short of steps. It is one point of hundreds, and weighs as any other.
+				x = (x + out.Train[i+1].Float()) / 2
 			}
-			out = append(out, metrics.Known(sum))
+			joined = append(joined, metrics.Known(x))
 		}
-		c.Train, c.Width = out, c.Width*2
+		out.Train, out.Width = joined, out.Width*2
 	}
+	return &out
 }
 
 // joinPairs adds neighbours; the number of sums is even.

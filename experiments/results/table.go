@@ -68,8 +68,8 @@ func (c Column) show(cell any) string {
 		}
 		return Number(x.Float())
 	case stats.Estimate:
-		if c.Brief {
-			x = stats.Estimate{N: min(x.N, 1), Mean: x.Mean}
+		if c.Brief && x.N > 0 {
+			return digits(x.Mean, 3)
 		}
 		return Interval(x)
 	}
@@ -77,7 +77,10 @@ func (c Column) show(cell any) string {
 }
 
 // Number formats x to four significant digits.
-func Number(x float64) string {
+func Number(x float64) string { return digits(x, 4) }
+
+// digits formats x to n significant digits; whole parts are never rounded.
+func digits(x float64, n int) string {
 	a := math.Abs(x)
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
@@ -87,12 +90,12 @@ func Number(x float64) string {
 	case a < 1e-3 || a >= 1e6:
 		return strconv.FormatFloat(x, 'e', 2, 64)
 	}
-	return strconv.FormatFloat(x, 'f', max(0, 3-exponent(a)), 64)
+	return strconv.FormatFloat(x, 'f', max(0, n-1-exponent(a, n)), 64)
 }
 
-// exponent is ⌊log₁₀ a⌋ of a after rounding to four digits.
-func exponent(a float64) int {
-	s := strconv.FormatFloat(a, 'e', 3, 64)
+// exponent is ⌊log₁₀ a⌋ of a after rounding to n digits.
+func exponent(a float64, n int) int {
+	s := strconv.FormatFloat(a, 'e', n-1, 64)
 	e, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
 	return e
 }
@@ -114,7 +117,7 @@ func Interval(e stats.Estimate) string {
 	if half == 0 || math.Abs(e.Mean) >= 1e6 || math.Abs(e.Mean) < 1e-3 {
 		return Number(e.Mean) + " ± " + Number(half)
 	}
-	decimals := min(max(0, 1-exponent(half)), 6)
+	decimals := min(max(0, 1-exponent(half, 2)), 6)
 	return fmt.Sprintf("%.*f ± %.*f", decimals, e.Mean, decimals, half)
 }
 

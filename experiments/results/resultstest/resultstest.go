@@ -174,7 +174,10 @@ func (m *model) train(sink metrics.Sink) (sum metrics.Summary) {
 		if step%10 == 0 && step < m.steps {
 			sink.Layers(m.probe(step))
 		}
-		sum.Steps, sum.Tokens, sum.TrainLoss, sum.GradNorm = step, row.Tokens, row.Loss, row.GradNorm
+		sum.Steps, sum.Tokens, sum.TokensPerS = step, row.Tokens, metrics.Known(21000/float64(m.layers))
+		if row.Loss != (metrics.Value{}) {
+			sum.TrainLoss, sum.GradNorm = row.Loss, row.GradNorm
+		}
 		if sum.Status == metrics.Diverged {
 			sum.ValLoss, sum.ValPPL = metrics.Known(math.NaN()), metrics.Known(math.NaN())
 			return sum
