@@ -68,3 +68,13 @@ func TestSGD(t *testing.T) {
 		near(t, "p", p, []float64{.99 - .1*step[0], -1.98 - .1*step[1]}, 1e-15, 0)
 	}
 }
+
+func BenchmarkAdamW(b *testing.B) {
+	const n = 4096
+	p, g, m, v := normals[float32](1, n), normals[float32](2, n), make([]float32, n), make([]float32, n)
+	h := adamStep(1, 1e-6, .1, 1)
+	for b.Loop() {
+		AdamW(p, g, m, v, &h)
+	}
+	elementsPerNs(b, n)
+}

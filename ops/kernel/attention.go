@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // AttentionShape describes attention of one sequence: T queries, S keys, H query heads of width K
 // and G key/value heads, G a divisor of H. Query head h reads kv head h/(H/G). Query row i stands at
 // position Offset+i, key row j at position j.
@@ -71,129 +69,76 @@ func (s *AttentionShape[E]) visible(i int) (lo, hi int) {
 	return min(lo, hi), hi
 }
 
-// bias is what is added to the score of query row i and key j in head h.
-func (s *AttentionShape[E]) bias(h, i, j int) E {
-	var b E
-	if s.Slopes != nil {
-		b -= E(s.Slopes[h] * math.Abs(float64(s.Offset+i-j)))
+// AttentionScratch returns the elements of scratch memory that Attention and AttentionGrad need. It
+// is linear in S and T: scores exist for [PanelWidth] queries at a time.
+func AttentionScratch[T Float](s *AttentionShape[T]) int {
+	panels := 2
+	if s.Softcap != 0 {
+		panels++
 	}
+	if s.Dropout > 0 {
+		panels++
+	}
+	n := panels*s.panelRows()*PanelWidth + 3*s.K*PanelWidth + 2*PanelWidth + s.tableLen() + cacheLine
 	if s.RelBias != nil {
-		b += s.RelBias[int(s.Bucket[s.Offset+i-j+s.S-1])*s.H+h]
+		n += s.tableLen()
 	}
-	return b
+	return n
 }
 
-// dropIndex is the index of the weight of query row i and key j in head h for the dropout generator.
-func (s *AttentionShape[E]) dropIndex(h, i, j int) uint64 {
-	return (uint64(h)*uint64(s.T)+uint64(i))*uint64(s.S) + uint64(j)
+// cacheLine is more than enough elements to move a slice to the beginning of one.
+const cacheLine = 16
+
+// panelRows is the most keys that a tile of queries sees, and one to make the number even.
+func (s *AttentionShape[E]) panelRows() int {
+	n := s.S
+	if s.Window > 0 {
+		seen := s.Window + PanelWidth - 1 // back from the last query to the first one's oldest key
+		if !s.Causal {
+			seen += s.Window - 1
+		}
+		n = min(n, seen)
+	}
+	return (n + 1) &^ 1
 }
 
-// AttentionScratch returns the elements of scratch memory that Attention and AttentionGrad need.
-func AttentionScratch[T Float](s *AttentionShape[T]) int { return 3*s.S + s.T }
+// tableLen is the length of a table over i - j, i a query of any tile and j a key.
+func (s *AttentionShape[E]) tableLen() int {
+	return s.S + 1 + (s.T+PanelWidth-1)/PanelWidth*PanelWidth
+}
 
-// Attention computes o = softmax(scores)·v for every head and row, and the logarithm of the sum of
-// exponentiated scores in lse (0 for a row with no visible key). Scores are never stored whole:
-// scratch has AttentionScratch elements.
+// Attention computes o = softmax(scores)·v for every head and row, and lse, the logarithm of the sum of
+// exponentiated scores (0 for a row with no visible key). scratch has AttentionScratch elements.
 func Attention[T Float](o, lse, q, k, v []T, shape *AttentionShape[T], scratch []T) {
-	s := shape.leading()
-	p := scratch[:s.S]
-	drop := newDropper[T](s.Dropout, s.DropoutKey)
-	for h := s.From * s.H / s.G; h < s.To*s.H/s.G; h++ {
-		kv := h / (s.H / s.G) * s.K
-		for i := range s.T {
-			lo, hi := s.visible(i)
-			qi, oi := q[i*s.LdQ+h*s.K:][:s.K], o[i*s.LdO+h*s.K:][:s.K]
-			s.scores(p, nil, h, i, lo, hi, qi, k[kv:])
-			m := Max(p[lo:hi])
-			var sum T
-			for j := lo; j < hi; j++ {
-				if math.IsInf(float64(p[j]), -1) {
-					p[j] = 0
-					continue
-				}
-				p[j] = exp(p[j] - m)
-				sum += p[j]
-			}
-			clear(oi)
-			lse[h*s.T+i] = 0
-			if sum == 0 {
-				continue
-			}
-			lse[h*s.T+i] = m + T(math.Log(float64(sum)))
-			for j := lo; j < hi; j++ {
-				w := p[j] / sum
-				if !drop.none() {
-					w *= drop.factor(s.dropIndex(h, i, j))
-				}
-				AXPY(oi, float64(w), v[j*s.LdV+kv:][:s.K])
-			}
+	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, o: o, lse: lse}
+	a.allocate(scratch)
+	for h := a.From * a.H / a.G; h < a.To*a.H/a.G; h++ {
+		a.startHead(h)
+		for i := 0; i < a.T; i += PanelWidth {
+			a.forward(i)
 		}
-	}
-}
-
-// scores writes the biased scores of keys [lo, hi) to p, -Inf where a key is not valid, and, unless
-// dcap is nil, the derivative of the softcap there.
-func (s *AttentionShape[E]) scores(p, dcap []E, h, i, lo, hi int, q, k []E) {
-	for j := lo; j < hi; j++ {
-		if s.KeyValid != nil && !s.KeyValid[j] {
-			p[j] = E(math.Inf(-1))
-			continue
-		}
-		x := E(s.Scale) * dot(q, k[j*s.LdK:][:s.K])
-		if s.Softcap != 0 {
-			t := tanh(x / E(s.Softcap))
-			x = E(s.Softcap) * t
-			if dcap != nil {
-				dcap[j] = (1 - t) * (1 + t)
-			}
-		}
-		p[j] = x + s.bias(h, i, j)
 	}
 }
 
 // AttentionGrad is the gradient of Attention. It overwrites dq, dk and dv, and adds to dRel, [buckets, H]
-// (nil if not wanted). Weights are computed again from q, k and lse. With p the weights, dropped ones
-// zeroed and scaled by m, and δ = Σ do ⊙ o of a row,
+// (nil if not wanted). Weights are computed again from q, k and lse. With p the weights, m the
+// dropout's factors and δ = Σ do ⊙ o of a row,
 //
 //	dp = m ⊙ (do·vᵀ),  ds = p ⊙ (dp - δ),  dv = (m ⊙ p)ᵀ·do,  dq = Scale·ds·k,  dk = Scale·dsᵀ·q
+//
+// where ds also passes through the softcap's derivative. Heads and queries are taken in order.
 func AttentionGrad[T Float](dq, dk, dv, dRel, do, o, lse, q, k, v []T, shape *AttentionShape[T], scratch []T) {
-	s := shape.leading()
-	p, dcap := scratch[:s.S], scratch[s.S:2*s.S]
-	drop := newDropper[T](s.Dropout, s.DropoutKey)
-	for j := range s.S {
-		clear(dk[j*s.LdDK+s.From*s.K : j*s.LdDK+s.To*s.K])
-		clear(dv[j*s.LdDV+s.From*s.K : j*s.LdDV+s.To*s.K])
+	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, o: o, lse: lse, do: do, dq: dq, dk: dk, dv: dv, dRel: dRel}
+	a.allocate(scratch)
+	for j := range a.S {
+		clear(dk[j*a.LdDK+a.From*a.K : j*a.LdDK+a.To*a.K])
+		clear(dv[j*a.LdDV+a.From*a.K : j*a.LdDV+a.To*a.K])
 	}
-	for h := s.From * s.H / s.G; h < s.To*s.H/s.G; h++ {
-		kv := h / (s.H / s.G) * s.K
-		for i := range s.T {
-			lo, hi := s.visible(i)
-			qi, dqi := q[i*s.LdQ+h*s.K:][:s.K], dq[i*s.LdDQ+h*s.K:][:s.K]
-			doi, oi := do[i*s.LdDO+h*s.K:][:s.K], o[i*s.LdO+h*s.K:][:s.K]
-			clear(dqi)
-			s.scores(p, dcap, h, i, lo, hi, qi, k[kv:])
-			delta := dot(doi, oi)
-			for j := lo; j < hi; j++ {
-				if math.IsInf(float64(p[j]), -1) {
-					continue
-				}
-				w := exp(p[j] - lse[h*s.T+i])
-				m := T(1)
-				if !drop.none() {
-					m = drop.factor(s.dropIndex(h, i, j))
-				}
-				AXPY(dv[j*s.LdDV+kv:][:s.K], float64(w*m), doi)
-				ds := w * (m*dot(doi, v[j*s.LdV+kv:][:s.K]) - delta)
-				if dRel != nil {
-					dRel[int(s.Bucket[s.Offset+i-j+s.S-1])*s.H+h] += ds
-				}
-				if s.Softcap != 0 {
-					ds *= dcap[j]
-				}
-				ds *= T(s.Scale)
-				AXPY(dqi, float64(ds), k[j*s.LdK+kv:][:s.K])
-				AXPY(dk[j*s.LdDK+kv:][:s.K], float64(ds), qi)
-			}
+	for h := a.From * a.H / a.G; h < a.To*a.H/a.G; h++ {
+		a.startHead(h)
+		for i := 0; i < a.T; i += PanelWidth {
+			a.backward(i)
 		}
+		a.finishHead()
 	}
 }

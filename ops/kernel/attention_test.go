@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -314,6 +315,33 @@ func TestAttentionCached(t *testing.T) {
 				Attention(o, lse, c.q[r*s.LdQ:], c.k, c.v, &one, c.scratch)
 				near(t, "o", o, c.o[r*s.LdO:(r+1)*s.LdO], 1e-12, 1e-13)
 			}
+		})
+	}
+}
+
+// Shapes of small models. The rate counts the products over visible keys: two forward, five backward.
+func BenchmarkAttention(b *testing.B) {
+	for _, c := range []struct{ t, h, g, k int }{{64, 4, 4, 16}, {128, 4, 4, 32}, {256, 6, 6, 64}, {256, 8, 2, 64}, {1024, 4, 4, 64}} {
+		s := AttentionShape[float32]{T: c.t, S: c.t, H: c.h, G: c.g, K: c.k, Scale: 0.1, Causal: true}
+		n, kv := c.t*c.h*c.k, c.t*c.g*c.k
+		q, k, v, do := normals[float32](1, n), normals[float32](2, kv), normals[float32](3, kv), normals[float32](4, n)
+		o, dq, dk, dv, lse := make([]float32, n), make([]float32, n), make([]float32, kv), make([]float32, kv), make([]float32, c.t*c.h)
+		scratch := make([]float32, AttentionScratch(&s))
+		product := float64(c.h) * float64(c.t) * float64(c.t+1) * float64(c.k)
+		rate := func(b *testing.B, products float64) {
+			b.ReportMetric(products*product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+		}
+		b.Run(fmt.Sprintf("T%d_H%d_G%d_K%d", c.t, c.h, c.g, c.k), func(b *testing.B) {
+			for b.Loop() {
+				Attention(o, lse, q, k, v, &s, scratch)
+			}
+			rate(b, 2)
+		})
+		b.Run(fmt.Sprintf("T%d_H%d_G%d_K%d_grad", c.t, c.h, c.g, c.k), func(b *testing.B) {
+			for b.Loop() {
+				AttentionGrad(dq, dk, dv, nil, do, o, lse, q, k, v, &s, scratch)
+			}
+			rate(b, 5)
 		})
 	}
 }

@@ -90,3 +90,21 @@ func TestCrossEntropyRefusesTargets(t *testing.T) {
 	}()
 	CrossEntropy(make([]float32, 1), make([]float32, 1), make([]float32, 8), []int32{4}, 1, 3, ignored)
 }
+
+func BenchmarkCrossEntropy(b *testing.B) {
+	const rows, v = 32, 256
+	logits, d := normals[float32](1, rows*v), make([]float32, rows*v)
+	nll, lse, targets := make([]float32, rows), make([]float32, rows), make([]int32, rows)
+	b.Run("forward", func(b *testing.B) {
+		for b.Loop() {
+			CrossEntropy(nll, lse, logits, targets, rows, v, ignored)
+		}
+		elementsPerNs(b, rows*v)
+	})
+	b.Run("grad", func(b *testing.B) {
+		for b.Loop() {
+			CrossEntropyGrad(d, logits, lse, targets, rows, v, ignored, 1)
+		}
+		elementsPerNs(b, rows*v)
+	})
+}

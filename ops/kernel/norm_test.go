@@ -229,3 +229,23 @@ func TestNormRowsAreIndependent(t *testing.T) {
 		}
 	})
 }
+
+func BenchmarkNorms(b *testing.B) {
+	for _, d := range []int{64, 384} {
+		for _, n := range norms[float32]() {
+			c := newNormCase[float32](32768/d/4, d)
+			b.Run(fmt.Sprintf("%s/%d", n.name, d), func(b *testing.B) {
+				for b.Loop() {
+					n.forward(c)
+				}
+				elementsPerNs(b, c.rows*d)
+			})
+			b.Run(fmt.Sprintf("%s_grad/%d", n.name, d), func(b *testing.B) {
+				for b.Loop() {
+					n.grad(c)
+				}
+				elementsPerNs(b, c.rows*d)
+			})
+		}
+	}
+}

@@ -64,6 +64,16 @@ func sumSquares512(s *[32]float64, x *float32, y *float32, n int)
 //go:noescape
 func dot512(s *[32]float64, x *float32, y *float32, n int)
 
+// softmaxPanel512 is the softmax of the columns of a panel.
+//
+//go:noescape
+func softmaxPanel512(args *panelArgs)
+
+// gradPanel512 computes weights and gradients of the scores of a panel.
+//
+//go:noescape
+func gradPanel512(args *panelArgs)
+
 // map256 computes the element-wise function number f.
 //
 //go:noescape
@@ -123,3 +133,13 @@ func sumSquares256(s *[32]float64, x *float32, y *float32, n int)
 //
 //go:noescape
 func dot256(s *[32]float64, x *float32, y *float32, n int)
+
+// softmaxPanel256 is the softmax of the columns of a panel.
+//
+//go:noescape
+func softmaxPanel256(args *panelArgs)
+
+// gradPanel256 computes weights and gradients of the scores of a panel.
+//
+//go:noescape
+func gradPanel256(args *panelArgs)

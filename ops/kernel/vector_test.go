@@ -127,3 +127,27 @@ func TestMaxAndAllFinite(t *testing.T) {
 		}
 	})
 }
+
+func BenchmarkVector(b *testing.B) {
+	const rows, d = 64, 64
+	x, y, z, s := normals[float32](1, rows*d), normals[float32](2, rows*d), make([]float32, rows*d), make([]float32, d)
+	for _, f := range []struct {
+		name string
+		run  func()
+	}{
+		{"Add", func() { Add(z, x, y) }},
+		{"AXPY", func() { AXPY(z, 1e-9, y) }},
+		{"ColSum", func() { ColSum(s, x, rows, d, d, false) }},
+		{"ColDot", func() { ColDot(s, x, y, rows, d, d, d, false) }},
+		{"SumSquares", func() { _ = SumSquares(x) }},
+		{"AllFinite", func() { _ = AllFinite(x) }},
+		{"Dropout", func() { Dropout(z, x, .1, [2]uint64{1, 2}, 0) }},
+	} {
+		b.Run(f.name, func(b *testing.B) {
+			for b.Loop() {
+				f.run()
+			}
+			elementsPerNs(b, rows*d)
+		})
+	}
+}

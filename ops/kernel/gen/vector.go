@@ -26,5 +26,8 @@ func vector(c *build.Context) {
 		v.sums("sum", "adds x.", 0)
 		v.sums("sumSquares", "adds x².", 1)
 		v.sums("dot", "adds x·y.", 2)
+		p := newPanel(v)
+		p.softmax()
+		p.gradient()
 	}
 }
