@@ -19,6 +19,7 @@ type tileArgs struct {
 	cols       int
 	rows       int // height of the first big tiles; then come small tiles of one row less
 	big, small int
+	tail       int // the last k that are added while the tile is stored, see gen/gemm.go: 0 or 2
 
 	doneA, doneC, doneD int // bytes behind a, c and addend; zero at the start
 }
@@ -28,6 +29,9 @@ const (
 	tileAddend             // addend is added
 	tileRagged             // cols is less than the width of a tile
 )
+
+// tailK is how many k the AVX-512 tile can add while it is stored.
+const tailK = 2
 
 // Heights of the tallest tiles. Rows are shared out evenly, so that no tile is much lower.
 const (
@@ -132,6 +136,10 @@ func (s *vectorProduct) epilogue(first bool, i, j int) {
 	if first && s.e.Addend != nil {
 		t.flags |= tileAddend
 		t.addend = offset(unsafe.SliceData(s.e.Addend), i*s.e.LdAddend+j)
+	}
+	t.tail = 0
+	if s.rows == tileRows512 && t.k >= tailK && t.flags&tileRagged == 0 && t.flags != tileAcc|tileAddend {
+		t.tail = tailK
 	}
 }
 

@@ -133,7 +133,7 @@ tile1:
 	TESTQ     DX, DX
 	JZ        zero1
 	TESTQ     $+4, 80(DI)
-	JZ        whole1
+	JZ        bias1
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -145,7 +145,7 @@ tile1:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies1
 
-whole1:
+bias1:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -158,8 +158,9 @@ zero1:
 
 sum1:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x01, R9, DX
@@ -225,8 +226,54 @@ last1:
 	JNZ          last1
 
 end1:
+	CMPQ             120(DI), $0x00
+	JEQ              whole1
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd1
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	JMP              done1
+
+tailadd1:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source1
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source1:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	JMP              done1
+
+whole1:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -244,7 +291,7 @@ plain1acc:
 	TESTQ  $+2, AX
 	JZ     plain1addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -276,7 +323,7 @@ masked1acc:
 	TESTQ  $+2, AX
 	JZ     masked1addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -289,12 +336,12 @@ masked1addend:
 
 done1:
 	IMUL3Q $0x01, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x01, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x01, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile2:
@@ -302,7 +349,7 @@ tile2:
 	TESTQ     DX, DX
 	JZ        zero2
 	TESTQ     $+4, 80(DI)
-	JZ        whole2
+	JZ        bias2
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -314,7 +361,7 @@ tile2:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies2
 
-whole2:
+bias2:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -331,8 +378,9 @@ zero2:
 
 sum2:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x02, R9, DX
@@ -413,8 +461,71 @@ last2:
 	JNZ          last2
 
 end2:
+	CMPQ             120(DI), $0x00
+	JEQ              whole2
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd2
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	JMP              done2
+
+tailadd2:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source2
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source2:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	JMP              done2
+
+whole2:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -435,7 +546,7 @@ plain2acc:
 	TESTQ  $+2, AX
 	JZ     plain2addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -476,7 +587,7 @@ masked2acc:
 	TESTQ  $+2, AX
 	JZ     masked2addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -495,12 +606,12 @@ masked2addend:
 
 done2:
 	IMUL3Q $0x02, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x02, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x02, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile3:
@@ -508,7 +619,7 @@ tile3:
 	TESTQ     DX, DX
 	JZ        zero3
 	TESTQ     $+4, 80(DI)
-	JZ        whole3
+	JZ        bias3
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -520,7 +631,7 @@ tile3:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies3
 
-whole3:
+bias3:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -541,8 +652,9 @@ zero3:
 
 sum3:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x03, R9, DX
@@ -638,8 +750,88 @@ last3:
 	JNZ          last3
 
 end3:
+	CMPQ             120(DI), $0x00
+	JEQ              whole3
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd3
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	JMP              done3
+
+tailadd3:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source3
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source3:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	JMP              done3
+
+whole3:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -663,7 +855,7 @@ plain3acc:
 	TESTQ  $+2, AX
 	JZ     plain3addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -713,7 +905,7 @@ masked3acc:
 	TESTQ  $+2, AX
 	JZ     masked3addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -738,12 +930,12 @@ masked3addend:
 
 done3:
 	IMUL3Q $0x03, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x03, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x03, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile4:
@@ -751,7 +943,7 @@ tile4:
 	TESTQ     DX, DX
 	JZ        zero4
 	TESTQ     $+4, 80(DI)
-	JZ        whole4
+	JZ        bias4
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -763,7 +955,7 @@ tile4:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies4
 
-whole4:
+bias4:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -788,8 +980,9 @@ zero4:
 
 sum4:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x04, R9, DX
@@ -900,8 +1093,105 @@ last4:
 	JNZ          last4
 
 end4:
+	CMPQ             120(DI), $0x00
+	JEQ              whole4
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd4
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	JMP              done4
+
+tailadd4:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source4
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source4:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	JMP              done4
+
+whole4:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -928,7 +1218,7 @@ plain4acc:
 	TESTQ  $+2, AX
 	JZ     plain4addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -987,7 +1277,7 @@ masked4acc:
 	TESTQ  $+2, AX
 	JZ     masked4addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -1018,12 +1308,12 @@ masked4addend:
 
 done4:
 	IMUL3Q $0x04, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x04, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x04, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile5:
@@ -1031,7 +1321,7 @@ tile5:
 	TESTQ     DX, DX
 	JZ        zero5
 	TESTQ     $+4, 80(DI)
-	JZ        whole5
+	JZ        bias5
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -1043,7 +1333,7 @@ tile5:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies5
 
-whole5:
+bias5:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -1072,8 +1362,9 @@ zero5:
 
 sum5:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x05, R9, DX
@@ -1199,8 +1490,122 @@ last5:
 	JNZ          last5
 
 end5:
+	CMPQ             120(DI), $0x00
+	JEQ              whole5
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd5
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	JMP              done5
+
+tailadd5:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source5
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source5:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	JMP              done5
+
+whole5:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -1230,7 +1635,7 @@ plain5acc:
 	TESTQ  $+2, AX
 	JZ     plain5addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -1298,7 +1703,7 @@ masked5acc:
 	TESTQ  $+2, AX
 	JZ     masked5addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -1335,12 +1740,12 @@ masked5addend:
 
 done5:
 	IMUL3Q $0x05, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x05, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x05, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile6:
@@ -1348,7 +1753,7 @@ tile6:
 	TESTQ     DX, DX
 	JZ        zero6
 	TESTQ     $+4, 80(DI)
-	JZ        whole6
+	JZ        bias6
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -1360,7 +1765,7 @@ tile6:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies6
 
-whole6:
+bias6:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -1393,8 +1798,9 @@ zero6:
 
 sum6:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x06, R9, DX
@@ -1535,8 +1941,139 @@ last6:
 	JNZ          last6
 
 end6:
+	CMPQ             120(DI), $0x00
+	JEQ              whole6
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd6
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	JMP              done6
+
+tailadd6:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source6
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source6:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	JMP              done6
+
+whole6:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -1569,7 +2106,7 @@ plain6acc:
 	TESTQ  $+2, AX
 	JZ     plain6addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -1646,7 +2183,7 @@ masked6acc:
 	TESTQ  $+2, AX
 	JZ     masked6addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -1689,12 +2226,12 @@ masked6addend:
 
 done6:
 	IMUL3Q $0x06, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x06, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x06, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile7:
@@ -1702,7 +2239,7 @@ tile7:
 	TESTQ     DX, DX
 	JZ        zero7
 	TESTQ     $+4, 80(DI)
-	JZ        whole7
+	JZ        bias7
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -1714,7 +2251,7 @@ tile7:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies7
 
-whole7:
+bias7:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -1751,8 +2288,9 @@ zero7:
 
 sum7:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x07, R9, DX
@@ -1908,8 +2446,156 @@ last7:
 	JNZ          last7
 
 end7:
+	CMPQ             120(DI), $0x00
+	JEQ              whole7
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd7
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	JMP              done7
+
+tailadd7:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source7
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source7:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	JMP              done7
+
+whole7:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -1945,7 +2631,7 @@ plain7acc:
 	TESTQ  $+2, AX
 	JZ     plain7addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -2031,7 +2717,7 @@ masked7acc:
 	TESTQ  $+2, AX
 	JZ     masked7addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -2080,12 +2766,12 @@ masked7addend:
 
 done7:
 	IMUL3Q $0x07, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x07, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x07, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile8:
@@ -2093,7 +2779,7 @@ tile8:
 	TESTQ     DX, DX
 	JZ        zero8
 	TESTQ     $+4, 80(DI)
-	JZ        whole8
+	JZ        bias8
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -2105,7 +2791,7 @@ tile8:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies8
 
-whole8:
+bias8:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -2146,8 +2832,9 @@ zero8:
 
 sum8:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x08, R9, DX
@@ -2318,8 +3005,173 @@ last8:
 	JNZ          last8
 
 end8:
+	CMPQ             120(DI), $0x00
+	JEQ              whole8
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd8
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	JMP              done8
+
+tailadd8:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source8
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source8:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	JMP              done8
+
+whole8:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -2358,7 +3210,7 @@ plain8acc:
 	TESTQ  $+2, AX
 	JZ     plain8addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -2453,7 +3305,7 @@ masked8acc:
 	TESTQ  $+2, AX
 	JZ     masked8addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -2508,12 +3360,12 @@ masked8addend:
 
 done8:
 	IMUL3Q $0x08, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x08, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x08, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile9:
@@ -2521,7 +3373,7 @@ tile9:
 	TESTQ     DX, DX
 	JZ        zero9
 	TESTQ     $+4, 80(DI)
-	JZ        whole9
+	JZ        bias9
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -2533,7 +3385,7 @@ tile9:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies9
 
-whole9:
+bias9:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -2578,8 +3430,9 @@ zero9:
 
 sum9:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x09, R9, DX
@@ -2765,8 +3618,190 @@ last9:
 	JNZ          last9
 
 end9:
+	CMPQ             120(DI), $0x00
+	JEQ              whole9
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd9
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	JMP              done9
+
+tailadd9:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source9
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source9:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	JMP              done9
+
+whole9:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -2808,7 +3843,7 @@ plain9acc:
 	TESTQ  $+2, AX
 	JZ     plain9addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -2912,7 +3947,7 @@ masked9acc:
 	TESTQ  $+2, AX
 	JZ     masked9addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -2973,12 +4008,12 @@ masked9addend:
 
 done9:
 	IMUL3Q $0x09, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x09, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x09, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile10:
@@ -2986,7 +4021,7 @@ tile10:
 	TESTQ     DX, DX
 	JZ        zero10
 	TESTQ     $+4, 80(DI)
-	JZ        whole10
+	JZ        bias10
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -2998,7 +4033,7 @@ tile10:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies10
 
-whole10:
+bias10:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -3047,8 +4082,9 @@ zero10:
 
 sum10:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0a, R9, DX
@@ -3249,8 +4285,207 @@ last10:
 	JNZ          last10
 
 end10:
+	CMPQ             120(DI), $0x00
+	JEQ              whole10
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd10
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	JMP              done10
+
+tailadd10:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source10
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source10:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	JMP              done10
+
+whole10:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -3295,7 +4530,7 @@ plain10acc:
 	TESTQ  $+2, AX
 	JZ     plain10addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -3408,7 +4643,7 @@ masked10acc:
 	TESTQ  $+2, AX
 	JZ     masked10addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -3475,12 +4710,12 @@ masked10addend:
 
 done10:
 	IMUL3Q $0x0a, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0a, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x0a, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile11:
@@ -3488,7 +4723,7 @@ tile11:
 	TESTQ     DX, DX
 	JZ        zero11
 	TESTQ     $+4, 80(DI)
-	JZ        whole11
+	JZ        bias11
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -3500,7 +4735,7 @@ tile11:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies11
 
-whole11:
+bias11:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -3553,8 +4788,9 @@ zero11:
 
 sum11:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0b, R9, DX
@@ -3770,8 +5006,224 @@ last11:
 	JNZ          last11
 
 end11:
+	CMPQ             120(DI), $0x00
+	JEQ              whole11
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd11
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*2), Z28, Z20
+	VFMADD231PS.BCST (BX)(R11*2), Z29, Z21
+	VFMADD231PS.BCST 4(BX)(R11*2), Z30, Z20
+	VFMADD231PS.BCST 4(BX)(R11*2), Z31, Z21
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	JMP              done11
+
+tailadd11:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source11
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source11:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*2), Z28, Z20
+	VFMADD231PS.BCST (BX)(R11*2), Z29, Z21
+	VFMADD231PS.BCST 4(BX)(R11*2), Z30, Z20
+	VFMADD231PS.BCST 4(BX)(R11*2), Z31, Z21
+	VADDPS           (CX), Z20, Z20
+	VADDPS           64(CX), Z21, Z21
+	ADDQ             AX, CX
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	JMP              done11
+
+whole11:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -3819,7 +5271,7 @@ plain11acc:
 	TESTQ  $+2, AX
 	JZ     plain11addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -3941,7 +5393,7 @@ masked11acc:
 	TESTQ  $+2, AX
 	JZ     masked11addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -4014,12 +5466,12 @@ masked11addend:
 
 done11:
 	IMUL3Q $0x0b, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0b, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x0b, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile12:
@@ -4027,7 +5479,7 @@ tile12:
 	TESTQ     DX, DX
 	JZ        zero12
 	TESTQ     $+4, 80(DI)
-	JZ        whole12
+	JZ        bias12
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -4039,7 +5491,7 @@ tile12:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies12
 
-whole12:
+bias12:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -4096,8 +5548,9 @@ zero12:
 
 sum12:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0c, R9, DX
@@ -4328,8 +5781,241 @@ last12:
 	JNZ          last12
 
 end12:
+	CMPQ             120(DI), $0x00
+	JEQ              whole12
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd12
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*2), Z28, Z20
+	VFMADD231PS.BCST (BX)(R11*2), Z29, Z21
+	VFMADD231PS.BCST 4(BX)(R11*2), Z30, Z20
+	VFMADD231PS.BCST 4(BX)(R11*2), Z31, Z21
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R14*1), Z28, Z22
+	VFMADD231PS.BCST (BX)(R14*1), Z29, Z23
+	VFMADD231PS.BCST 4(BX)(R14*1), Z30, Z22
+	VFMADD231PS.BCST 4(BX)(R14*1), Z31, Z23
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	JMP              done12
+
+tailadd12:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source12
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source12:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*2), Z28, Z20
+	VFMADD231PS.BCST (BX)(R11*2), Z29, Z21
+	VFMADD231PS.BCST 4(BX)(R11*2), Z30, Z20
+	VFMADD231PS.BCST 4(BX)(R11*2), Z31, Z21
+	VADDPS           (CX), Z20, Z20
+	VADDPS           64(CX), Z21, Z21
+	ADDQ             AX, CX
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R14*1), Z28, Z22
+	VFMADD231PS.BCST (BX)(R14*1), Z29, Z23
+	VFMADD231PS.BCST 4(BX)(R14*1), Z30, Z22
+	VFMADD231PS.BCST 4(BX)(R14*1), Z31, Z23
+	VADDPS           (CX), Z22, Z22
+	VADDPS           64(CX), Z23, Z23
+	ADDQ             AX, CX
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	JMP              done12
+
+whole12:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -4380,7 +6066,7 @@ plain12acc:
 	TESTQ  $+2, AX
 	JZ     plain12addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -4511,7 +6197,7 @@ masked12acc:
 	TESTQ  $+2, AX
 	JZ     masked12addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -4590,12 +6276,12 @@ masked12addend:
 
 done12:
 	IMUL3Q $0x0c, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0c, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x0c, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile13:
@@ -4603,7 +6289,7 @@ tile13:
 	TESTQ     DX, DX
 	JZ        zero13
 	TESTQ     $+4, 80(DI)
-	JZ        whole13
+	JZ        bias13
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -4615,7 +6301,7 @@ tile13:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies13
 
-whole13:
+bias13:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -4676,8 +6362,9 @@ zero13:
 
 sum13:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0d, R9, DX
@@ -4923,8 +6610,258 @@ last13:
 	JNZ          last13
 
 end13:
+	CMPQ             120(DI), $0x00
+	JEQ              whole13
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd13
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*2), Z28, Z20
+	VFMADD231PS.BCST (BX)(R11*2), Z29, Z21
+	VFMADD231PS.BCST 4(BX)(R11*2), Z30, Z20
+	VFMADD231PS.BCST 4(BX)(R11*2), Z31, Z21
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R14*1), Z28, Z22
+	VFMADD231PS.BCST (BX)(R14*1), Z29, Z23
+	VFMADD231PS.BCST 4(BX)(R14*1), Z30, Z22
+	VFMADD231PS.BCST 4(BX)(R14*1), Z31, Z23
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*4), Z28, Z24
+	VFMADD231PS.BCST (BX)(R10*4), Z29, Z25
+	VFMADD231PS.BCST 4(BX)(R10*4), Z30, Z24
+	VFMADD231PS.BCST 4(BX)(R10*4), Z31, Z25
+	VMOVUPS          Z24, (SI)
+	VMOVUPS          Z25, 64(SI)
+	ADDQ             R8, SI
+	JMP              done13
+
+tailadd13:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source13
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source13:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*2), Z28, Z20
+	VFMADD231PS.BCST (BX)(R11*2), Z29, Z21
+	VFMADD231PS.BCST 4(BX)(R11*2), Z30, Z20
+	VFMADD231PS.BCST 4(BX)(R11*2), Z31, Z21
+	VADDPS           (CX), Z20, Z20
+	VADDPS           64(CX), Z21, Z21
+	ADDQ             AX, CX
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R14*1), Z28, Z22
+	VFMADD231PS.BCST (BX)(R14*1), Z29, Z23
+	VFMADD231PS.BCST 4(BX)(R14*1), Z30, Z22
+	VFMADD231PS.BCST 4(BX)(R14*1), Z31, Z23
+	VADDPS           (CX), Z22, Z22
+	VADDPS           64(CX), Z23, Z23
+	ADDQ             AX, CX
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*4), Z28, Z24
+	VFMADD231PS.BCST (BX)(R10*4), Z29, Z25
+	VFMADD231PS.BCST 4(BX)(R10*4), Z30, Z24
+	VFMADD231PS.BCST 4(BX)(R10*4), Z31, Z25
+	VADDPS           (CX), Z24, Z24
+	VADDPS           64(CX), Z25, Z25
+	ADDQ             AX, CX
+	VMOVUPS          Z24, (SI)
+	VMOVUPS          Z25, 64(SI)
+	ADDQ             R8, SI
+	JMP              done13
+
+whole13:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -4978,7 +6915,7 @@ plain13acc:
 	TESTQ  $+2, AX
 	JZ     plain13addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -5118,7 +7055,7 @@ masked13acc:
 	TESTQ  $+2, AX
 	JZ     masked13addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -5203,12 +7140,12 @@ masked13addend:
 
 done13:
 	IMUL3Q $0x0d, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0d, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x0d, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile14:
@@ -5216,7 +7153,7 @@ tile14:
 	TESTQ     DX, DX
 	JZ        zero14
 	TESTQ     $+4, 80(DI)
-	JZ        whole14
+	JZ        bias14
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -5228,7 +7165,7 @@ tile14:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies14
 
-whole14:
+bias14:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -5293,8 +7230,9 @@ zero14:
 
 sum14:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0e, R9, DX
@@ -5555,8 +7493,275 @@ last14:
 	JNZ          last14
 
 end14:
+	CMPQ             120(DI), $0x00
+	JEQ              whole14
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd14
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*2), Z28, Z20
+	VFMADD231PS.BCST (BX)(R11*2), Z29, Z21
+	VFMADD231PS.BCST 4(BX)(R11*2), Z30, Z20
+	VFMADD231PS.BCST 4(BX)(R11*2), Z31, Z21
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R14*1), Z28, Z22
+	VFMADD231PS.BCST (BX)(R14*1), Z29, Z23
+	VFMADD231PS.BCST 4(BX)(R14*1), Z30, Z22
+	VFMADD231PS.BCST 4(BX)(R14*1), Z31, Z23
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*4), Z28, Z24
+	VFMADD231PS.BCST (BX)(R10*4), Z29, Z25
+	VFMADD231PS.BCST 4(BX)(R10*4), Z30, Z24
+	VFMADD231PS.BCST 4(BX)(R10*4), Z31, Z25
+	VMOVUPS          Z24, (SI)
+	VMOVUPS          Z25, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R15*1), Z28, Z26
+	VFMADD231PS.BCST (BX)(R15*1), Z29, Z27
+	VFMADD231PS.BCST 4(BX)(R15*1), Z30, Z26
+	VFMADD231PS.BCST 4(BX)(R15*1), Z31, Z27
+	VMOVUPS          Z26, (SI)
+	VMOVUPS          Z27, 64(SI)
+	ADDQ             R8, SI
+	JMP              done14
+
+tailadd14:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source14
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source14:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST 4(BX), Z30, Z0
+	VFMADD231PS.BCST 4(BX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*1), Z28, Z2
+	VFMADD231PS.BCST (BX)(R9*1), Z29, Z3
+	VFMADD231PS.BCST 4(BX)(R9*1), Z30, Z2
+	VFMADD231PS.BCST 4(BX)(R9*1), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*2), Z28, Z4
+	VFMADD231PS.BCST (BX)(R9*2), Z29, Z5
+	VFMADD231PS.BCST 4(BX)(R9*2), Z30, Z4
+	VFMADD231PS.BCST 4(BX)(R9*2), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*1), Z28, Z6
+	VFMADD231PS.BCST (BX)(R10*1), Z29, Z7
+	VFMADD231PS.BCST 4(BX)(R10*1), Z30, Z6
+	VFMADD231PS.BCST 4(BX)(R10*1), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*4), Z28, Z8
+	VFMADD231PS.BCST (BX)(R9*4), Z29, Z9
+	VFMADD231PS.BCST 4(BX)(R9*4), Z30, Z8
+	VFMADD231PS.BCST 4(BX)(R9*4), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*1), Z28, Z10
+	VFMADD231PS.BCST (BX)(R11*1), Z29, Z11
+	VFMADD231PS.BCST 4(BX)(R11*1), Z30, Z10
+	VFMADD231PS.BCST 4(BX)(R11*1), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*2), Z28, Z12
+	VFMADD231PS.BCST (BX)(R10*2), Z29, Z13
+	VFMADD231PS.BCST 4(BX)(R10*2), Z30, Z12
+	VFMADD231PS.BCST 4(BX)(R10*2), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R12*1), Z28, Z14
+	VFMADD231PS.BCST (BX)(R12*1), Z29, Z15
+	VFMADD231PS.BCST 4(BX)(R12*1), Z30, Z14
+	VFMADD231PS.BCST 4(BX)(R12*1), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R9*8), Z28, Z16
+	VFMADD231PS.BCST (BX)(R9*8), Z29, Z17
+	VFMADD231PS.BCST 4(BX)(R9*8), Z30, Z16
+	VFMADD231PS.BCST 4(BX)(R9*8), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R13*1), Z28, Z18
+	VFMADD231PS.BCST (BX)(R13*1), Z29, Z19
+	VFMADD231PS.BCST 4(BX)(R13*1), Z30, Z18
+	VFMADD231PS.BCST 4(BX)(R13*1), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R11*2), Z28, Z20
+	VFMADD231PS.BCST (BX)(R11*2), Z29, Z21
+	VFMADD231PS.BCST 4(BX)(R11*2), Z30, Z20
+	VFMADD231PS.BCST 4(BX)(R11*2), Z31, Z21
+	VADDPS           (CX), Z20, Z20
+	VADDPS           64(CX), Z21, Z21
+	ADDQ             AX, CX
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R14*1), Z28, Z22
+	VFMADD231PS.BCST (BX)(R14*1), Z29, Z23
+	VFMADD231PS.BCST 4(BX)(R14*1), Z30, Z22
+	VFMADD231PS.BCST 4(BX)(R14*1), Z31, Z23
+	VADDPS           (CX), Z22, Z22
+	VADDPS           64(CX), Z23, Z23
+	ADDQ             AX, CX
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R10*4), Z28, Z24
+	VFMADD231PS.BCST (BX)(R10*4), Z29, Z25
+	VFMADD231PS.BCST 4(BX)(R10*4), Z30, Z24
+	VFMADD231PS.BCST 4(BX)(R10*4), Z31, Z25
+	VADDPS           (CX), Z24, Z24
+	VADDPS           64(CX), Z25, Z25
+	ADDQ             AX, CX
+	VMOVUPS          Z24, (SI)
+	VMOVUPS          Z25, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST (BX)(R15*1), Z28, Z26
+	VFMADD231PS.BCST (BX)(R15*1), Z29, Z27
+	VFMADD231PS.BCST 4(BX)(R15*1), Z30, Z26
+	VFMADD231PS.BCST 4(BX)(R15*1), Z31, Z27
+	VADDPS           (CX), Z26, Z26
+	VADDPS           64(CX), Z27, Z27
+	ADDQ             AX, CX
+	VMOVUPS          Z26, (SI)
+	VMOVUPS          Z27, 64(SI)
+	ADDQ             R8, SI
+	JMP              done14
+
+whole14:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -5613,7 +7818,7 @@ plain14acc:
 	TESTQ  $+2, AX
 	JZ     plain14addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -5762,7 +7967,7 @@ masked14acc:
 	TESTQ  $+2, AX
 	JZ     masked14addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -5853,12 +8058,12 @@ masked14addend:
 
 done14:
 	IMUL3Q $0x0e, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0e, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x0e, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 // func tilesT512(t *tileArgs)
@@ -5950,7 +8155,7 @@ tile1:
 	TESTQ     DX, DX
 	JZ        zero1
 	TESTQ     $+4, 80(DI)
-	JZ        whole1
+	JZ        bias1
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -5962,7 +8167,7 @@ tile1:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies1
 
-whole1:
+bias1:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -5975,8 +8180,9 @@ zero1:
 
 sum1:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -6030,8 +8236,55 @@ last1:
 	JNZ          last1
 
 end1:
+	CMPQ             120(DI), $0x00
+	JEQ              whole1
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd1
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	JMP              done1
+
+tailadd1:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source1
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source1:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	JMP              done1
+
+whole1:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -6049,7 +8302,7 @@ plain1acc:
 	TESTQ  $+2, AX
 	JZ     plain1addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -6081,7 +8334,7 @@ masked1acc:
 	TESTQ  $+2, AX
 	JZ     masked1addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -6094,11 +8347,11 @@ masked1addend:
 
 done1:
 	IMUL3Q $0x01, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x01, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x04, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x04, 128(DI)
 	JMP    next
 
 tile2:
@@ -6106,7 +8359,7 @@ tile2:
 	TESTQ     DX, DX
 	JZ        zero2
 	TESTQ     $+4, 80(DI)
-	JZ        whole2
+	JZ        bias2
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -6118,7 +8371,7 @@ tile2:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies2
 
-whole2:
+bias2:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -6135,8 +8388,9 @@ zero2:
 
 sum2:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -6205,8 +8459,72 @@ last2:
 	JNZ          last2
 
 end2:
+	CMPQ             120(DI), $0x00
+	JEQ              whole2
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd2
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	JMP              done2
+
+tailadd2:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source2
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source2:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	JMP              done2
+
+whole2:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -6227,7 +8545,7 @@ plain2acc:
 	TESTQ  $+2, AX
 	JZ     plain2addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -6268,7 +8586,7 @@ masked2acc:
 	TESTQ  $+2, AX
 	JZ     masked2addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -6287,11 +8605,11 @@ masked2addend:
 
 done2:
 	IMUL3Q $0x02, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x02, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x08, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x08, 128(DI)
 	JMP    next
 
 tile3:
@@ -6299,7 +8617,7 @@ tile3:
 	TESTQ     DX, DX
 	JZ        zero3
 	TESTQ     $+4, 80(DI)
-	JZ        whole3
+	JZ        bias3
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -6311,7 +8629,7 @@ tile3:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies3
 
-whole3:
+bias3:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -6332,8 +8650,9 @@ zero3:
 
 sum3:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -6417,8 +8736,89 @@ last3:
 	JNZ          last3
 
 end3:
+	CMPQ             120(DI), $0x00
+	JEQ              whole3
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd3
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	JMP              done3
+
+tailadd3:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source3
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source3:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	JMP              done3
+
+whole3:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -6442,7 +8842,7 @@ plain3acc:
 	TESTQ  $+2, AX
 	JZ     plain3addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -6492,7 +8892,7 @@ masked3acc:
 	TESTQ  $+2, AX
 	JZ     masked3addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -6517,11 +8917,11 @@ masked3addend:
 
 done3:
 	IMUL3Q $0x03, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x03, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x0c, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x0c, 128(DI)
 	JMP    next
 
 tile4:
@@ -6529,7 +8929,7 @@ tile4:
 	TESTQ     DX, DX
 	JZ        zero4
 	TESTQ     $+4, 80(DI)
-	JZ        whole4
+	JZ        bias4
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -6541,7 +8941,7 @@ tile4:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies4
 
-whole4:
+bias4:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -6566,8 +8966,9 @@ zero4:
 
 sum4:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -6666,8 +9067,106 @@ last4:
 	JNZ          last4
 
 end4:
+	CMPQ             120(DI), $0x00
+	JEQ              whole4
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd4
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	JMP              done4
+
+tailadd4:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source4
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source4:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	JMP              done4
+
+whole4:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -6694,7 +9193,7 @@ plain4acc:
 	TESTQ  $+2, AX
 	JZ     plain4addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -6753,7 +9252,7 @@ masked4acc:
 	TESTQ  $+2, AX
 	JZ     masked4addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -6784,11 +9283,11 @@ masked4addend:
 
 done4:
 	IMUL3Q $0x04, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x04, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x10, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x10, 128(DI)
 	JMP    next
 
 tile5:
@@ -6796,7 +9295,7 @@ tile5:
 	TESTQ     DX, DX
 	JZ        zero5
 	TESTQ     $+4, 80(DI)
-	JZ        whole5
+	JZ        bias5
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -6808,7 +9307,7 @@ tile5:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies5
 
-whole5:
+bias5:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -6837,8 +9336,9 @@ zero5:
 
 sum5:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -6952,8 +9452,123 @@ last5:
 	JNZ          last5
 
 end5:
+	CMPQ             120(DI), $0x00
+	JEQ              whole5
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd5
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	JMP              done5
+
+tailadd5:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source5
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source5:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	JMP              done5
+
+whole5:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -6983,7 +9598,7 @@ plain5acc:
 	TESTQ  $+2, AX
 	JZ     plain5addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -7051,7 +9666,7 @@ masked5acc:
 	TESTQ  $+2, AX
 	JZ     masked5addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -7088,11 +9703,11 @@ masked5addend:
 
 done5:
 	IMUL3Q $0x05, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x05, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x14, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x14, 128(DI)
 	JMP    next
 
 tile6:
@@ -7100,7 +9715,7 @@ tile6:
 	TESTQ     DX, DX
 	JZ        zero6
 	TESTQ     $+4, 80(DI)
-	JZ        whole6
+	JZ        bias6
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -7112,7 +9727,7 @@ tile6:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies6
 
-whole6:
+bias6:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -7145,8 +9760,9 @@ zero6:
 
 sum6:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -7275,8 +9891,140 @@ last6:
 	JNZ          last6
 
 end6:
+	CMPQ             120(DI), $0x00
+	JEQ              whole6
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd6
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	JMP              done6
+
+tailadd6:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source6
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source6:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	JMP              done6
+
+whole6:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -7309,7 +10057,7 @@ plain6acc:
 	TESTQ  $+2, AX
 	JZ     plain6addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -7386,7 +10134,7 @@ masked6acc:
 	TESTQ  $+2, AX
 	JZ     masked6addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -7429,11 +10177,11 @@ masked6addend:
 
 done6:
 	IMUL3Q $0x06, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x06, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x18, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x18, 128(DI)
 	JMP    next
 
 tile7:
@@ -7441,7 +10189,7 @@ tile7:
 	TESTQ     DX, DX
 	JZ        zero7
 	TESTQ     $+4, 80(DI)
-	JZ        whole7
+	JZ        bias7
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -7453,7 +10201,7 @@ tile7:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies7
 
-whole7:
+bias7:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -7490,8 +10238,9 @@ zero7:
 
 sum7:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -7635,8 +10384,157 @@ last7:
 	JNZ          last7
 
 end7:
+	CMPQ             120(DI), $0x00
+	JEQ              whole7
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd7
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	JMP              done7
+
+tailadd7:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source7
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source7:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	JMP              done7
+
+whole7:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -7672,7 +10570,7 @@ plain7acc:
 	TESTQ  $+2, AX
 	JZ     plain7addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -7758,7 +10656,7 @@ masked7acc:
 	TESTQ  $+2, AX
 	JZ     masked7addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -7807,11 +10705,11 @@ masked7addend:
 
 done7:
 	IMUL3Q $0x07, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x07, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x1c, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x1c, 128(DI)
 	JMP    next
 
 tile8:
@@ -7819,7 +10717,7 @@ tile8:
 	TESTQ     DX, DX
 	JZ        zero8
 	TESTQ     $+4, 80(DI)
-	JZ        whole8
+	JZ        bias8
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -7831,7 +10729,7 @@ tile8:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies8
 
-whole8:
+bias8:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -7872,8 +10770,9 @@ zero8:
 
 sum8:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -8032,8 +10931,174 @@ last8:
 	JNZ          last8
 
 end8:
+	CMPQ             120(DI), $0x00
+	JEQ              whole8
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd8
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	JMP              done8
+
+tailadd8:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source8
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source8:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	JMP              done8
+
+whole8:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -8072,7 +11137,7 @@ plain8acc:
 	TESTQ  $+2, AX
 	JZ     plain8addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -8167,7 +11232,7 @@ masked8acc:
 	TESTQ  $+2, AX
 	JZ     masked8addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -8222,11 +11287,11 @@ masked8addend:
 
 done8:
 	IMUL3Q $0x08, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x08, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x20, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x20, 128(DI)
 	JMP    next
 
 tile9:
@@ -8234,7 +11299,7 @@ tile9:
 	TESTQ     DX, DX
 	JZ        zero9
 	TESTQ     $+4, 80(DI)
-	JZ        whole9
+	JZ        bias9
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -8246,7 +11311,7 @@ tile9:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies9
 
-whole9:
+bias9:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -8291,8 +11356,9 @@ zero9:
 
 sum9:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -8466,8 +11532,191 @@ last9:
 	JNZ          last9
 
 end9:
+	CMPQ             120(DI), $0x00
+	JEQ              whole9
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd9
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	JMP              done9
+
+tailadd9:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source9
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source9:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	JMP              done9
+
+whole9:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -8509,7 +11758,7 @@ plain9acc:
 	TESTQ  $+2, AX
 	JZ     plain9addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -8613,7 +11862,7 @@ masked9acc:
 	TESTQ  $+2, AX
 	JZ     masked9addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -8674,11 +11923,11 @@ masked9addend:
 
 done9:
 	IMUL3Q $0x09, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x09, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x24, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x24, 128(DI)
 	JMP    next
 
 tile10:
@@ -8686,7 +11935,7 @@ tile10:
 	TESTQ     DX, DX
 	JZ        zero10
 	TESTQ     $+4, 80(DI)
-	JZ        whole10
+	JZ        bias10
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -8698,7 +11947,7 @@ tile10:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies10
 
-whole10:
+bias10:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -8747,8 +11996,9 @@ zero10:
 
 sum10:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -8937,8 +12187,208 @@ last10:
 	JNZ          last10
 
 end10:
+	CMPQ             120(DI), $0x00
+	JEQ              whole10
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd10
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	JMP              done10
+
+tailadd10:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source10
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source10:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	JMP              done10
+
+whole10:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -8983,7 +12433,7 @@ plain10acc:
 	TESTQ  $+2, AX
 	JZ     plain10addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -9096,7 +12546,7 @@ masked10acc:
 	TESTQ  $+2, AX
 	JZ     masked10addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -9163,11 +12613,11 @@ masked10addend:
 
 done10:
 	IMUL3Q $0x0a, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0a, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x28, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x28, 128(DI)
 	JMP    next
 
 tile11:
@@ -9175,7 +12625,7 @@ tile11:
 	TESTQ     DX, DX
 	JZ        zero11
 	TESTQ     $+4, 80(DI)
-	JZ        whole11
+	JZ        bias11
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -9187,7 +12637,7 @@ tile11:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies11
 
-whole11:
+bias11:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -9240,8 +12690,9 @@ zero11:
 
 sum11:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -9445,8 +12896,225 @@ last11:
 	JNZ          last11
 
 end11:
+	CMPQ             120(DI), $0x00
+	JEQ              whole11
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd11
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 40(BX), Z28, Z20
+	VFMADD231PS.BCST 40(BX), Z29, Z21
+	VFMADD231PS.BCST 40(DX), Z30, Z20
+	VFMADD231PS.BCST 40(DX), Z31, Z21
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	JMP              done11
+
+tailadd11:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source11
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source11:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 40(BX), Z28, Z20
+	VFMADD231PS.BCST 40(BX), Z29, Z21
+	VFMADD231PS.BCST 40(DX), Z30, Z20
+	VFMADD231PS.BCST 40(DX), Z31, Z21
+	VADDPS           (CX), Z20, Z20
+	VADDPS           64(CX), Z21, Z21
+	ADDQ             AX, CX
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	JMP              done11
+
+whole11:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -9494,7 +13162,7 @@ plain11acc:
 	TESTQ  $+2, AX
 	JZ     plain11addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -9616,7 +13284,7 @@ masked11acc:
 	TESTQ  $+2, AX
 	JZ     masked11addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -9689,11 +13357,11 @@ masked11addend:
 
 done11:
 	IMUL3Q $0x0b, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0b, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x2c, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x2c, 128(DI)
 	JMP    next
 
 tile12:
@@ -9701,7 +13369,7 @@ tile12:
 	TESTQ     DX, DX
 	JZ        zero12
 	TESTQ     $+4, 80(DI)
-	JZ        whole12
+	JZ        bias12
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -9713,7 +13381,7 @@ tile12:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies12
 
-whole12:
+bias12:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -9770,8 +13438,9 @@ zero12:
 
 sum12:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -9990,8 +13659,242 @@ last12:
 	JNZ          last12
 
 end12:
+	CMPQ             120(DI), $0x00
+	JEQ              whole12
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd12
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 40(BX), Z28, Z20
+	VFMADD231PS.BCST 40(BX), Z29, Z21
+	VFMADD231PS.BCST 40(DX), Z30, Z20
+	VFMADD231PS.BCST 40(DX), Z31, Z21
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 44(BX), Z28, Z22
+	VFMADD231PS.BCST 44(BX), Z29, Z23
+	VFMADD231PS.BCST 44(DX), Z30, Z22
+	VFMADD231PS.BCST 44(DX), Z31, Z23
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	JMP              done12
+
+tailadd12:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source12
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source12:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 40(BX), Z28, Z20
+	VFMADD231PS.BCST 40(BX), Z29, Z21
+	VFMADD231PS.BCST 40(DX), Z30, Z20
+	VFMADD231PS.BCST 40(DX), Z31, Z21
+	VADDPS           (CX), Z20, Z20
+	VADDPS           64(CX), Z21, Z21
+	ADDQ             AX, CX
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 44(BX), Z28, Z22
+	VFMADD231PS.BCST 44(BX), Z29, Z23
+	VFMADD231PS.BCST 44(DX), Z30, Z22
+	VFMADD231PS.BCST 44(DX), Z31, Z23
+	VADDPS           (CX), Z22, Z22
+	VADDPS           64(CX), Z23, Z23
+	ADDQ             AX, CX
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	JMP              done12
+
+whole12:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -10042,7 +13945,7 @@ plain12acc:
 	TESTQ  $+2, AX
 	JZ     plain12addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -10173,7 +14076,7 @@ masked12acc:
 	TESTQ  $+2, AX
 	JZ     masked12addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -10252,11 +14155,11 @@ masked12addend:
 
 done12:
 	IMUL3Q $0x0c, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0c, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x30, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x30, 128(DI)
 	JMP    next
 
 tile13:
@@ -10264,7 +14167,7 @@ tile13:
 	TESTQ     DX, DX
 	JZ        zero13
 	TESTQ     $+4, 80(DI)
-	JZ        whole13
+	JZ        bias13
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -10276,7 +14179,7 @@ tile13:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies13
 
-whole13:
+bias13:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -10337,8 +14240,9 @@ zero13:
 
 sum13:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -10572,8 +14476,259 @@ last13:
 	JNZ          last13
 
 end13:
+	CMPQ             120(DI), $0x00
+	JEQ              whole13
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd13
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 40(BX), Z28, Z20
+	VFMADD231PS.BCST 40(BX), Z29, Z21
+	VFMADD231PS.BCST 40(DX), Z30, Z20
+	VFMADD231PS.BCST 40(DX), Z31, Z21
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 44(BX), Z28, Z22
+	VFMADD231PS.BCST 44(BX), Z29, Z23
+	VFMADD231PS.BCST 44(DX), Z30, Z22
+	VFMADD231PS.BCST 44(DX), Z31, Z23
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 48(BX), Z28, Z24
+	VFMADD231PS.BCST 48(BX), Z29, Z25
+	VFMADD231PS.BCST 48(DX), Z30, Z24
+	VFMADD231PS.BCST 48(DX), Z31, Z25
+	VMOVUPS          Z24, (SI)
+	VMOVUPS          Z25, 64(SI)
+	ADDQ             R8, SI
+	JMP              done13
+
+tailadd13:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source13
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source13:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 40(BX), Z28, Z20
+	VFMADD231PS.BCST 40(BX), Z29, Z21
+	VFMADD231PS.BCST 40(DX), Z30, Z20
+	VFMADD231PS.BCST 40(DX), Z31, Z21
+	VADDPS           (CX), Z20, Z20
+	VADDPS           64(CX), Z21, Z21
+	ADDQ             AX, CX
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 44(BX), Z28, Z22
+	VFMADD231PS.BCST 44(BX), Z29, Z23
+	VFMADD231PS.BCST 44(DX), Z30, Z22
+	VFMADD231PS.BCST 44(DX), Z31, Z23
+	VADDPS           (CX), Z22, Z22
+	VADDPS           64(CX), Z23, Z23
+	ADDQ             AX, CX
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 48(BX), Z28, Z24
+	VFMADD231PS.BCST 48(BX), Z29, Z25
+	VFMADD231PS.BCST 48(DX), Z30, Z24
+	VFMADD231PS.BCST 48(DX), Z31, Z25
+	VADDPS           (CX), Z24, Z24
+	VADDPS           64(CX), Z25, Z25
+	ADDQ             AX, CX
+	VMOVUPS          Z24, (SI)
+	VMOVUPS          Z25, 64(SI)
+	ADDQ             R8, SI
+	JMP              done13
+
+whole13:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -10627,7 +14782,7 @@ plain13acc:
 	TESTQ  $+2, AX
 	JZ     plain13addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -10767,7 +14922,7 @@ masked13acc:
 	TESTQ  $+2, AX
 	JZ     masked13addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -10852,11 +15007,11 @@ masked13addend:
 
 done13:
 	IMUL3Q $0x0d, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0d, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x34, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x34, 128(DI)
 	JMP    next
 
 tile14:
@@ -10864,7 +15019,7 @@ tile14:
 	TESTQ     DX, DX
 	JZ        zero14
 	TESTQ     $+4, 80(DI)
-	JZ        whole14
+	JZ        bias14
 	MOVQ      88(DI), CX
 	MOVQ      $-1, BX
 	SHLQ      CL, BX
@@ -10876,7 +15031,7 @@ tile14:
 	VMOVUPS.Z 64(DX), K2, Z1
 	JMP       copies14
 
-whole14:
+bias14:
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 
@@ -10941,8 +15096,9 @@ zero14:
 
 sum14:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -11191,8 +15347,276 @@ last14:
 	JNZ          last14
 
 end14:
+	CMPQ             120(DI), $0x00
+	JEQ              whole14
+	VMOVUPS          (CX), Z28
+	VMOVUPS          64(CX), Z29
+	ADDQ             R8, CX
+	VMOVUPS          (CX), Z30
+	VMOVUPS          64(CX), Z31
+	ADDQ             R8, CX
+	LEAQ             (BX)(R9*1), DX
+	MOVQ             40(DI), SI
+	ADDQ             136(DI), SI
+	MOVQ             48(DI), R8
+	MOVQ             80(DI), AX
+	TESTQ            AX, AX
+	JNZ              tailadd14
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 40(BX), Z28, Z20
+	VFMADD231PS.BCST 40(BX), Z29, Z21
+	VFMADD231PS.BCST 40(DX), Z30, Z20
+	VFMADD231PS.BCST 40(DX), Z31, Z21
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 44(BX), Z28, Z22
+	VFMADD231PS.BCST 44(BX), Z29, Z23
+	VFMADD231PS.BCST 44(DX), Z30, Z22
+	VFMADD231PS.BCST 44(DX), Z31, Z23
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 48(BX), Z28, Z24
+	VFMADD231PS.BCST 48(BX), Z29, Z25
+	VFMADD231PS.BCST 48(DX), Z30, Z24
+	VFMADD231PS.BCST 48(DX), Z31, Z25
+	VMOVUPS          Z24, (SI)
+	VMOVUPS          Z25, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 52(BX), Z28, Z26
+	VFMADD231PS.BCST 52(BX), Z29, Z27
+	VFMADD231PS.BCST 52(DX), Z30, Z26
+	VFMADD231PS.BCST 52(DX), Z31, Z27
+	VMOVUPS          Z26, (SI)
+	VMOVUPS          Z27, 64(SI)
+	ADDQ             R8, SI
+	JMP              done14
+
+tailadd14:
+	TESTQ $+1, AX
+	MOVQ  SI, CX
+	MOVQ  R8, AX
+	JNZ   source14
+	MOVQ  64(DI), CX
+	ADDQ  144(DI), CX
+	MOVQ  72(DI), AX
+
+source14:
+	VFMADD231PS.BCST (BX), Z28, Z0
+	VFMADD231PS.BCST (BX), Z29, Z1
+	VFMADD231PS.BCST (DX), Z30, Z0
+	VFMADD231PS.BCST (DX), Z31, Z1
+	VADDPS           (CX), Z0, Z0
+	VADDPS           64(CX), Z1, Z1
+	ADDQ             AX, CX
+	VMOVUPS          Z0, (SI)
+	VMOVUPS          Z1, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 4(BX), Z28, Z2
+	VFMADD231PS.BCST 4(BX), Z29, Z3
+	VFMADD231PS.BCST 4(DX), Z30, Z2
+	VFMADD231PS.BCST 4(DX), Z31, Z3
+	VADDPS           (CX), Z2, Z2
+	VADDPS           64(CX), Z3, Z3
+	ADDQ             AX, CX
+	VMOVUPS          Z2, (SI)
+	VMOVUPS          Z3, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 8(BX), Z28, Z4
+	VFMADD231PS.BCST 8(BX), Z29, Z5
+	VFMADD231PS.BCST 8(DX), Z30, Z4
+	VFMADD231PS.BCST 8(DX), Z31, Z5
+	VADDPS           (CX), Z4, Z4
+	VADDPS           64(CX), Z5, Z5
+	ADDQ             AX, CX
+	VMOVUPS          Z4, (SI)
+	VMOVUPS          Z5, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 12(BX), Z28, Z6
+	VFMADD231PS.BCST 12(BX), Z29, Z7
+	VFMADD231PS.BCST 12(DX), Z30, Z6
+	VFMADD231PS.BCST 12(DX), Z31, Z7
+	VADDPS           (CX), Z6, Z6
+	VADDPS           64(CX), Z7, Z7
+	ADDQ             AX, CX
+	VMOVUPS          Z6, (SI)
+	VMOVUPS          Z7, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 16(BX), Z28, Z8
+	VFMADD231PS.BCST 16(BX), Z29, Z9
+	VFMADD231PS.BCST 16(DX), Z30, Z8
+	VFMADD231PS.BCST 16(DX), Z31, Z9
+	VADDPS           (CX), Z8, Z8
+	VADDPS           64(CX), Z9, Z9
+	ADDQ             AX, CX
+	VMOVUPS          Z8, (SI)
+	VMOVUPS          Z9, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 20(BX), Z28, Z10
+	VFMADD231PS.BCST 20(BX), Z29, Z11
+	VFMADD231PS.BCST 20(DX), Z30, Z10
+	VFMADD231PS.BCST 20(DX), Z31, Z11
+	VADDPS           (CX), Z10, Z10
+	VADDPS           64(CX), Z11, Z11
+	ADDQ             AX, CX
+	VMOVUPS          Z10, (SI)
+	VMOVUPS          Z11, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 24(BX), Z28, Z12
+	VFMADD231PS.BCST 24(BX), Z29, Z13
+	VFMADD231PS.BCST 24(DX), Z30, Z12
+	VFMADD231PS.BCST 24(DX), Z31, Z13
+	VADDPS           (CX), Z12, Z12
+	VADDPS           64(CX), Z13, Z13
+	ADDQ             AX, CX
+	VMOVUPS          Z12, (SI)
+	VMOVUPS          Z13, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 28(BX), Z28, Z14
+	VFMADD231PS.BCST 28(BX), Z29, Z15
+	VFMADD231PS.BCST 28(DX), Z30, Z14
+	VFMADD231PS.BCST 28(DX), Z31, Z15
+	VADDPS           (CX), Z14, Z14
+	VADDPS           64(CX), Z15, Z15
+	ADDQ             AX, CX
+	VMOVUPS          Z14, (SI)
+	VMOVUPS          Z15, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 32(BX), Z28, Z16
+	VFMADD231PS.BCST 32(BX), Z29, Z17
+	VFMADD231PS.BCST 32(DX), Z30, Z16
+	VFMADD231PS.BCST 32(DX), Z31, Z17
+	VADDPS           (CX), Z16, Z16
+	VADDPS           64(CX), Z17, Z17
+	ADDQ             AX, CX
+	VMOVUPS          Z16, (SI)
+	VMOVUPS          Z17, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 36(BX), Z28, Z18
+	VFMADD231PS.BCST 36(BX), Z29, Z19
+	VFMADD231PS.BCST 36(DX), Z30, Z18
+	VFMADD231PS.BCST 36(DX), Z31, Z19
+	VADDPS           (CX), Z18, Z18
+	VADDPS           64(CX), Z19, Z19
+	ADDQ             AX, CX
+	VMOVUPS          Z18, (SI)
+	VMOVUPS          Z19, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 40(BX), Z28, Z20
+	VFMADD231PS.BCST 40(BX), Z29, Z21
+	VFMADD231PS.BCST 40(DX), Z30, Z20
+	VFMADD231PS.BCST 40(DX), Z31, Z21
+	VADDPS           (CX), Z20, Z20
+	VADDPS           64(CX), Z21, Z21
+	ADDQ             AX, CX
+	VMOVUPS          Z20, (SI)
+	VMOVUPS          Z21, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 44(BX), Z28, Z22
+	VFMADD231PS.BCST 44(BX), Z29, Z23
+	VFMADD231PS.BCST 44(DX), Z30, Z22
+	VFMADD231PS.BCST 44(DX), Z31, Z23
+	VADDPS           (CX), Z22, Z22
+	VADDPS           64(CX), Z23, Z23
+	ADDQ             AX, CX
+	VMOVUPS          Z22, (SI)
+	VMOVUPS          Z23, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 48(BX), Z28, Z24
+	VFMADD231PS.BCST 48(BX), Z29, Z25
+	VFMADD231PS.BCST 48(DX), Z30, Z24
+	VFMADD231PS.BCST 48(DX), Z31, Z25
+	VADDPS           (CX), Z24, Z24
+	VADDPS           64(CX), Z25, Z25
+	ADDQ             AX, CX
+	VMOVUPS          Z24, (SI)
+	VMOVUPS          Z25, 64(SI)
+	ADDQ             R8, SI
+	VFMADD231PS.BCST 52(BX), Z28, Z26
+	VFMADD231PS.BCST 52(BX), Z29, Z27
+	VFMADD231PS.BCST 52(DX), Z30, Z26
+	VFMADD231PS.BCST 52(DX), Z31, Z27
+	VADDPS           (CX), Z26, Z26
+	VADDPS           64(CX), Z27, Z27
+	ADDQ             AX, CX
+	VMOVUPS          Z26, (SI)
+	VMOVUPS          Z27, 64(SI)
+	ADDQ             R8, SI
+	JMP              done14
+
+whole14:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -11249,7 +15673,7 @@ plain14acc:
 	TESTQ  $+2, AX
 	JZ     plain14addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, Z0
 	VADDPS 64(DX), Z1, Z1
@@ -11398,7 +15822,7 @@ masked14acc:
 	TESTQ  $+2, AX
 	JZ     masked14addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Z0, K1, Z0
 	VADDPS 64(DX), Z1, K2, Z1
@@ -11489,11 +15913,11 @@ masked14addend:
 
 done14:
 	IMUL3Q $0x0e, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0e, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x38, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x38, 128(DI)
 	JMP    next
 
 // func packRows512(dst *float32, src *float32, ld int, k int)
@@ -11751,7 +16175,7 @@ tile1:
 	TESTQ      DX, DX
 	JZ         zero1
 	TESTQ      $+4, 80(DI)
-	JZ         whole1
+	JZ         bias1
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -11762,7 +16186,7 @@ tile1:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies1
 
-whole1:
+bias1:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -11775,8 +16199,9 @@ zero1:
 
 sum1:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x01, R9, DX
@@ -11843,7 +16268,7 @@ last1:
 
 end1:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -11861,7 +16286,7 @@ plain1acc:
 	TESTQ  $+2, AX
 	JZ     plain1addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -11894,7 +16319,7 @@ masked1acc:
 	TESTQ      $+2, AX
 	JZ         masked1addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -11909,12 +16334,12 @@ masked1addend:
 
 done1:
 	IMUL3Q $0x01, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x01, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x01, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile2:
@@ -11922,7 +16347,7 @@ tile2:
 	TESTQ      DX, DX
 	JZ         zero2
 	TESTQ      $+4, 80(DI)
-	JZ         whole2
+	JZ         bias2
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -11933,7 +16358,7 @@ tile2:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies2
 
-whole2:
+bias2:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -11950,8 +16375,9 @@ zero2:
 
 sum2:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x02, R9, DX
@@ -12033,7 +16459,7 @@ last2:
 
 end2:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -12054,7 +16480,7 @@ plain2acc:
 	TESTQ  $+2, AX
 	JZ     plain2addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -12098,7 +16524,7 @@ masked2acc:
 	TESTQ      $+2, AX
 	JZ         masked2addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -12121,12 +16547,12 @@ masked2addend:
 
 done2:
 	IMUL3Q $0x02, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x02, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x02, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile3:
@@ -12134,7 +16560,7 @@ tile3:
 	TESTQ      DX, DX
 	JZ         zero3
 	TESTQ      $+4, 80(DI)
-	JZ         whole3
+	JZ         bias3
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -12145,7 +16571,7 @@ tile3:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies3
 
-whole3:
+bias3:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -12166,8 +16592,9 @@ zero3:
 
 sum3:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x03, R9, DX
@@ -12264,7 +16691,7 @@ last3:
 
 end3:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -12288,7 +16715,7 @@ plain3acc:
 	TESTQ  $+2, AX
 	JZ     plain3addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -12343,7 +16770,7 @@ masked3acc:
 	TESTQ      $+2, AX
 	JZ         masked3addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -12374,12 +16801,12 @@ masked3addend:
 
 done3:
 	IMUL3Q $0x03, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x03, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x03, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile4:
@@ -12387,7 +16814,7 @@ tile4:
 	TESTQ      DX, DX
 	JZ         zero4
 	TESTQ      $+4, 80(DI)
-	JZ         whole4
+	JZ         bias4
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -12398,7 +16825,7 @@ tile4:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies4
 
-whole4:
+bias4:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -12423,8 +16850,9 @@ zero4:
 
 sum4:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x04, R9, DX
@@ -12536,7 +16964,7 @@ last4:
 
 end4:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -12563,7 +16991,7 @@ plain4acc:
 	TESTQ  $+2, AX
 	JZ     plain4addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -12629,7 +17057,7 @@ masked4acc:
 	TESTQ      $+2, AX
 	JZ         masked4addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -12668,12 +17096,12 @@ masked4addend:
 
 done4:
 	IMUL3Q $0x04, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x04, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x04, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile5:
@@ -12681,7 +17109,7 @@ tile5:
 	TESTQ      DX, DX
 	JZ         zero5
 	TESTQ      $+4, 80(DI)
-	JZ         whole5
+	JZ         bias5
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -12692,7 +17120,7 @@ tile5:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies5
 
-whole5:
+bias5:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -12721,8 +17149,9 @@ zero5:
 
 sum5:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x05, R9, DX
@@ -12849,7 +17278,7 @@ last5:
 
 end5:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -12879,7 +17308,7 @@ plain5acc:
 	TESTQ  $+2, AX
 	JZ     plain5addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -12956,7 +17385,7 @@ masked5acc:
 	TESTQ      $+2, AX
 	JZ         masked5addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -13003,12 +17432,12 @@ masked5addend:
 
 done5:
 	IMUL3Q $0x05, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x05, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x05, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile6:
@@ -13016,7 +17445,7 @@ tile6:
 	TESTQ      DX, DX
 	JZ         zero6
 	TESTQ      $+4, 80(DI)
-	JZ         whole6
+	JZ         bias6
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -13027,7 +17456,7 @@ tile6:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies6
 
-whole6:
+bias6:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -13060,8 +17489,9 @@ zero6:
 
 sum6:
 	MOVQ   (DI), AX
+	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
-	ADDQ   120(DI), BX
+	ADDQ   128(DI), BX
 	MOVQ   24(DI), CX
 	MOVQ   32(DI), R8
 	IMUL3Q $0x06, R9, DX
@@ -13203,7 +17633,7 @@ last6:
 
 end6:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -13236,7 +17666,7 @@ plain6acc:
 	TESTQ  $+2, AX
 	JZ     plain6addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -13324,7 +17754,7 @@ masked6acc:
 	TESTQ      $+2, AX
 	JZ         masked6addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -13379,12 +17809,12 @@ masked6addend:
 
 done6:
 	IMUL3Q $0x06, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x06, CX, DX
-	ADDQ   DX, 136(DI)
+	ADDQ   DX, 144(DI)
 	IMUL3Q $0x06, R9, DX
-	ADDQ   DX, 120(DI)
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 // func tilesT256(t *tileArgs)
@@ -13436,7 +17866,7 @@ tile1:
 	TESTQ      DX, DX
 	JZ         zero1
 	TESTQ      $+4, 80(DI)
-	JZ         whole1
+	JZ         bias1
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -13447,7 +17877,7 @@ tile1:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies1
 
-whole1:
+bias1:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -13460,8 +17890,9 @@ zero1:
 
 sum1:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -13516,7 +17947,7 @@ last1:
 
 end1:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -13534,7 +17965,7 @@ plain1acc:
 	TESTQ  $+2, AX
 	JZ     plain1addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -13567,7 +17998,7 @@ masked1acc:
 	TESTQ      $+2, AX
 	JZ         masked1addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -13582,11 +18013,11 @@ masked1addend:
 
 done1:
 	IMUL3Q $0x01, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x01, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x04, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x04, 128(DI)
 	JMP    next
 
 tile2:
@@ -13594,7 +18025,7 @@ tile2:
 	TESTQ      DX, DX
 	JZ         zero2
 	TESTQ      $+4, 80(DI)
-	JZ         whole2
+	JZ         bias2
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -13605,7 +18036,7 @@ tile2:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies2
 
-whole2:
+bias2:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -13622,8 +18053,9 @@ zero2:
 
 sum2:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -13693,7 +18125,7 @@ last2:
 
 end2:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -13714,7 +18146,7 @@ plain2acc:
 	TESTQ  $+2, AX
 	JZ     plain2addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -13758,7 +18190,7 @@ masked2acc:
 	TESTQ      $+2, AX
 	JZ         masked2addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -13781,11 +18213,11 @@ masked2addend:
 
 done2:
 	IMUL3Q $0x02, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x02, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x08, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x08, 128(DI)
 	JMP    next
 
 tile3:
@@ -13793,7 +18225,7 @@ tile3:
 	TESTQ      DX, DX
 	JZ         zero3
 	TESTQ      $+4, 80(DI)
-	JZ         whole3
+	JZ         bias3
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -13804,7 +18236,7 @@ tile3:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies3
 
-whole3:
+bias3:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -13825,8 +18257,9 @@ zero3:
 
 sum3:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -13911,7 +18344,7 @@ last3:
 
 end3:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -13935,7 +18368,7 @@ plain3acc:
 	TESTQ  $+2, AX
 	JZ     plain3addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -13990,7 +18423,7 @@ masked3acc:
 	TESTQ      $+2, AX
 	JZ         masked3addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -14021,11 +18454,11 @@ masked3addend:
 
 done3:
 	IMUL3Q $0x03, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x03, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x0c, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x0c, 128(DI)
 	JMP    next
 
 tile4:
@@ -14033,7 +18466,7 @@ tile4:
 	TESTQ      DX, DX
 	JZ         zero4
 	TESTQ      $+4, 80(DI)
-	JZ         whole4
+	JZ         bias4
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -14044,7 +18477,7 @@ tile4:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies4
 
-whole4:
+bias4:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -14069,8 +18502,9 @@ zero4:
 
 sum4:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -14170,7 +18604,7 @@ last4:
 
 end4:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -14197,7 +18631,7 @@ plain4acc:
 	TESTQ  $+2, AX
 	JZ     plain4addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -14263,7 +18697,7 @@ masked4acc:
 	TESTQ      $+2, AX
 	JZ         masked4addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -14302,11 +18736,11 @@ masked4addend:
 
 done4:
 	IMUL3Q $0x04, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x04, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x10, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x10, 128(DI)
 	JMP    next
 
 tile5:
@@ -14314,7 +18748,7 @@ tile5:
 	TESTQ      DX, DX
 	JZ         zero5
 	TESTQ      $+4, 80(DI)
-	JZ         whole5
+	JZ         bias5
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -14325,7 +18759,7 @@ tile5:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies5
 
-whole5:
+bias5:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -14354,8 +18788,9 @@ zero5:
 
 sum5:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -14470,7 +18905,7 @@ last5:
 
 end5:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -14500,7 +18935,7 @@ plain5acc:
 	TESTQ  $+2, AX
 	JZ     plain5addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -14577,7 +19012,7 @@ masked5acc:
 	TESTQ      $+2, AX
 	JZ         masked5addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -14624,11 +19059,11 @@ masked5addend:
 
 done5:
 	IMUL3Q $0x05, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x05, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x14, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x14, 128(DI)
 	JMP    next
 
 tile6:
@@ -14636,7 +19071,7 @@ tile6:
 	TESTQ      DX, DX
 	JZ         zero6
 	TESTQ      $+4, 80(DI)
-	JZ         whole6
+	JZ         bias6
 	MOVQ       88(DI), CX
 	NEGQ       CX
 	LEAQ       maskWindow<>+128(SB), BX
@@ -14647,7 +19082,7 @@ tile6:
 	VMASKMOVPS 32(DX), Y15, Y1
 	JMP        copies6
 
-whole6:
+bias6:
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 
@@ -14680,8 +19115,9 @@ zero6:
 
 sum6:
 	MOVQ (DI), AX
+	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
-	ADDQ 120(DI), BX
+	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	SUBQ $0x04, AX
@@ -14811,7 +19247,7 @@ last6:
 
 end6:
 	MOVQ   40(DI), SI
-	ADDQ   128(DI), SI
+	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
 	MOVQ   80(DI), AX
 	TESTQ  AX, AX
@@ -14844,7 +19280,7 @@ plain6acc:
 	TESTQ  $+2, AX
 	JZ     plain6addend
 	MOVQ   64(DI), DX
-	ADDQ   136(DI), DX
+	ADDQ   144(DI), DX
 	MOVQ   72(DI), CX
 	VADDPS (DX), Y0, Y0
 	VADDPS 32(DX), Y1, Y1
@@ -14932,7 +19368,7 @@ masked6acc:
 	TESTQ      $+2, AX
 	JZ         masked6addend
 	MOVQ       64(DI), DX
-	ADDQ       136(DI), DX
+	ADDQ       144(DI), DX
 	MOVQ       72(DI), CX
 	VMASKMOVPS (DX), Y14, Y12
 	VADDPS     Y12, Y0, Y0
@@ -14987,11 +19423,11 @@ masked6addend:
 
 done6:
 	IMUL3Q $0x06, R8, DX
-	ADDQ   DX, 128(DI)
+	ADDQ   DX, 136(DI)
 	MOVQ   72(DI), CX
 	IMUL3Q $0x06, CX, DX
-	ADDQ   DX, 136(DI)
-	ADDQ   $0x18, 120(DI)
+	ADDQ   DX, 144(DI)
+	ADDQ   $0x18, 128(DI)
 	JMP    next
 
 // func packRows256(dst *float32, src *float32, ld int, k int)
