@@ -1,0 +1,119 @@
+package nn
+
+import (
+	"math"
+)
+
+// PlacementConfig chooses a placement for one block or for all.
+type PlacementConfig struct {
+	Kind string // a name of Placements, or a formula
+	// Options are the numbers that the placement reads; one that is absent is auto.
+	Options map[string]float64
+}
+
+// PlacementList is one placement for all blocks, or one for each.
+type PlacementList []PlacementConfig
+
+// Place is the list of one placement.
+func Place(kind string) PlacementList { return PlacementList{{Kind: kind}} }
+
+// FromConfig reads a name, a formula, a mapping {kind: …, option: …}, or a list
+// of those with one for each layer.
+func (p *PlacementList) FromConfig(v any) error {
+	list, err := listOf(v, readPlacement)
+	if err == nil {
+		*p = list
+	}
+	return err
+}
+
+func readPlacement(v any) (c PlacementConfig, err error) {
+	kind, values, err := kindOf(v)
+	if err != nil {
+		return c, err
+	}
+	p, err := lookupPlacement(kind)
+	if err != nil {
+		return c, err
+	}
+	c.Kind = p.Name
+	m := &mapping{values: values}
+	for _, o := range p.Options {
+		x := math.NaN()
+		if values[o.Key] == "auto" {
+			m.take(o.Key)
+			continue
+		}
+		m.number(o.Key, &x, o.allowed(), o.allows)
+		if !math.IsNaN(x) {
+			if c.Options == nil {
+				c.Options = map[string]float64{}
+			}
+			c.Options[o.Key] = x
+		}
+	}
+	return c, m.done()
+}
+
+func (o *PlacementOption) allows(x float64) bool {
+	return x >= o.Least && x <= maxSize && (!o.Integer || x == math.Trunc(x))
+}
+
+func (o *PlacementOption) allowed() string {
+	switch {
+	case o.Integer:
+		return "auto or an integer from 0"
+	case o.Least > 0:
+		return "auto or a number above 0"
+	}
+	return "auto or a number from 0"
+}
+
+// ConfigValue gives the list back.
+func (p PlacementList) ConfigValue() any {
+	if len(p) == 0 {
+		return nil
+	}
+	return valueOf(p, placementValue)
+}
+
+func placementValue(c PlacementConfig) any {
+	if len(c.Options) == 0 {
+		return c.Kind
+	}
+	m := map[string]any{"kind": c.Kind}
+	for key, x := range c.Options {
+		if p, err := lookupPlacement(c.Kind); err == nil && p.integer(key) {
+			m[key] = int64(x)
+			continue
+		}
+		m[key] = x
+	}
+	return m
+}
+
+func (p *Placement) integer(key string) bool {
+	for _, o := range p.Options {
+		if o.Key == key {
+			return o.Integer
+		}
+	}
+	return false
+}
+
+// resolve replaces autos for a model of the given depth.
+func (c PlacementConfig) resolve(layers int) PlacementConfig {
+	p, err := lookupPlacement(c.Kind)
+	if err != nil || len(p.Options) == 0 {
+		return c
+	}
+	options := map[string]float64{}
+	for _, o := range p.Options {
+		x, given := c.Options[o.Key]
+		if !given {
+			x = o.Auto(layers)
+		}
+		options[o.Key] = x
+	}
+	return PlacementConfig{Kind: c.Kind, Options: options}
+}
