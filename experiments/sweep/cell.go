@@ -1,0 +1,176 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"ablate/experiments/config"
+	"ablate/experiments/results"
+	"ablate/train"
+	"ablate/train/metrics"
+)
+
+// Resume says where a run that was begun continues: "auto" (or "") from its newest
+// good checkpoint, "never" anew, or from the checkpoint at a path.
+type Resume string
+
+// The words of Resume; anything else is a path.
+const (
+	ResumeAuto  Resume = "auto"
+	ResumeNever Resume = "never"
+)
+
+// RunCell runs one cell into its directory below dir, with all of o.Threads. It is
+// idempotent: a finished cell is not run again unless forced, one that was killed
+// continues, and the bytes of its results are those of a run that never stopped.
+// One that another process is running is refused with a *Locked; one that does not
+// fit the machine with a *Resources.
+func RunCell(ctx context.Context, c *Cell, dir string, o Options) Outcome {
+	o = o.complete(1)
+	out := Outcome{Cell: c}
+	run := filepath.Join(dir, filepath.FromSlash(results.CellDir(c.ID)))
+	out.Summary, out.Reused, out.Err = runLocked(ctx, c, run, o)
+	if out.Err != nil {
+		out.Summary = metrics.Summary{ID: c.ID, Dir: run, Status: metrics.Failed, Params: c.Size.Params, ConfigHash: c.Hash}
+		if held := (*Locked)(nil); errors.As(out.Err, &held) {
+			out.Summary.Status = results.Pending
+		}
+	}
+	return out
+}
+
+// runLocked looks for a summary, and runs the cell if there is none, in a directory
+// that is locked meanwhile.
+func runLocked(ctx context.Context, c *Cell, run string, o Options) (s metrics.Summary, reused bool, err error) {
+	if err := os.MkdirAll(run, 0o777); err != nil {
+		return s, false, err
+	}
+	l, err := lockDir(run)
+	if err != nil {
+		return s, false, err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	old, err := readSummary(run)
+	switch {
+	case err == nil && !o.Force && old.ConfigHash == c.Hash && (old.Status == metrics.Done || old.Status == metrics.Diverged):
+		old.Dir = run
+		return old, true, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist) && !o.Force:
+		return s, false, err
+	}
+	s, err = execute(ctx, c, run, o)
+	return s, false, err
+}
+
+// readSummary reads the summary in the directory of a run.
+func readSummary(run string) (s metrics.Summary, err error) {
+	path := filepath.Join(run, results.SummaryFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("%s: %w; --force runs the cell again", path, err)
+	}
+	return s, nil
+}
+
+// execute trains the cell.
+func execute(ctx context.Context, c *Cell, run string, o Options) (s metrics.Summary, err error) {
+	m, err := build(c.Config, c.corpus, o.Threads, o.sharing)
+	if err != nil {
+		return s, err
+	}
+	defer m.close()
+	if err := os.Remove(filepath.Join(run, results.SummaryFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	checkpoints, err := train.OpenCheckpoints(filepath.Join(run, results.CheckpointsDir))
+	if err != nil {
+		return s, err
+	}
+	from, err := o.from(c, checkpoints)
+	if err != nil {
+		return s, err
+	}
+	manifest := c.manifest(m, from, o.Threads)
+	err = errors.Join(
+		results.WriteFile(run, results.ConfigFile, config.Encode(c.Config).YAML()),
+		results.WriteJSON(run, results.ManifestFile, manifest))
+	if err != nil {
+		return s, err
+	}
+	r, err := m.train(ctx, c, run, checkpoints, from, o.Progress)
+	if err != nil {
+		return s, err
+	}
+	if r.NonFinite != nil {
+		manifest["nonfinite"] = r.NonFinite
+		err = results.WriteJSON(run, results.ManifestFile, manifest)
+	}
+	s = c.summary(run, r)
+	return s, errors.Join(err, results.WriteJSON(run, results.SummaryFile, s))
+}
+
+// from finds the checkpoint to continue from; nil to start anew.
+func (o Options) from(c *Cell, checkpoints *train.Checkpoints) (*train.Checkpoint, error) {
+	switch {
+	case o.Resume == ResumeNever, o.Force && (o.Resume == "" || o.Resume == ResumeAuto):
+		return nil, nil
+	case o.Resume != "" && o.Resume != ResumeAuto:
+		return train.Load(string(o.Resume))
+	}
+	latest, rejected, err := checkpoints.Latest()
+	for _, r := range rejected {
+		o.Progress.Note(c, fmt.Sprintf("passed over: %v", r))
+	}
+	return latest, err
+}
+
+// train runs the job of a built model.
+func (m *machine) train(ctx context.Context, c *Cell, run string, checkpoints *train.Checkpoints, from *train.Checkpoint, p Progress) (r *train.Result, err error) {
+	log, err := metrics.OpenFiles(run)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	m.params.Init(c.Config.Seed.Init, c.Config.Salt)
+	step := int64(0)
+	if from != nil {
+		step = from.Step
+	}
+	p.Started(c, step)
+	return train.Train(ctx, train.Job[float32]{
+		Config: c.Config.Train, Probe: c.Config.Probe, Seed: c.Config.Seed.Data, Salt: c.Config.Salt,
+		Model: &train.Model[float32]{Params: m.params, Step: m.step, Eval: m.eval, Team: m.team,
+			Layers: c.Config.Model.Layers, Width: c.Config.Model.DModel},
+		Data: train.Data{Train: c.corpus.Sampler(c.Config.Seed.Data, c.Config.Salt), Validation: c.corpus.Validation},
+		From: from, Identity: c.Config.identityKeys(c.corpus.Hash), Checkpoints: checkpoints, Sink: log,
+		Progress: func(s train.Progress) { p.Step(c, s) },
+	})
+}
+
+// summary is what a run came to. Bits per byte count every byte of the validation
+// part, which tokens of several bytes cover with fewer targets:
+//
+//	val_bpb = val_loss / ln 2 · tokens / bytes
+func (c *Cell) summary(run string, r *train.Result) metrics.Summary {
+	s := metrics.Summary{
+		ID: c.ID, Dir: run, Status: r.Status, Steps: r.Steps, Tokens: r.Tokens, Params: c.Size.Params,
+		TrainLoss: r.TrainLoss, ValLoss: r.ValLoss, GradNorm: r.GradNorm, TokensPerS: r.TokensPerS, PeakRSSBytes: peakRSS(),
+		ConfigHash: c.Hash, DataHash: c.corpus.Hash, WeightsSHA256: r.WeightsSHA256,
+	}
+	if loss, known := r.ValLoss.Get(); known {
+		s.ValPPL = metrics.Known(math.Exp(loss))
+		if n := c.corpus.ValidationBytes; n > 0 {
+			s.ValBPB = metrics.Known(loss / math.Ln2 * float64(c.corpus.Validation.Len()) / float64(n))
+		}
+	}
+	return s
+}

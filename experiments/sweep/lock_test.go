@@ -1,0 +1,83 @@
+package sweep
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// holdLock is the environment variable that makes this test binary lock the
+// directory it names, say so, and hold the lock until its input ends.
+const holdLock = "SWEEP_TEST_HOLD_LOCK"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(holdLock); dir != "" {
+		if _, err := lockDir(dir); err != nil {
+			panic(err)
+		}
+		os.Stdout.WriteString("locked\n")
+		io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestLockExcludesAnotherProcess(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), holdLock+"="+dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
+		t.Fatalf("the other process says %q, %v", line, err)
+	}
+
+	_, err = lockDir(dir)
+	var held *Locked
+	if !errors.As(err, &held) {
+		t.Fatalf("error is %v", err)
+	}
+	host, _ := os.Hostname()
+	if held.PID != cmd.Process.Pid || held.Host != host || !strings.Contains(err.Error(), dir) {
+		t.Errorf("the owner is %d on %q in %q, want %d on %q", held.PID, held.Host, err, cmd.Process.Pid, host)
+	}
+
+	// Its death, however it dies, frees the directory.
+	cmd.Process.Kill()
+	cmd.Wait()
+	in.Close()
+	l, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.release()
+	if _, err := lockDir(dir); !errors.As(err, &held) || held.PID != os.Getpid() {
+		t.Errorf("within one process: %v", err)
+	}
+}
+
+func TestLockAfterRelease(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		l, err := lockDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

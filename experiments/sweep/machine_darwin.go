@@ -1,0 +1,25 @@
+package sweep
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// peakRSS is the largest resident memory that this process has had, in bytes.
+func peakRSS() int64 {
+	var use unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &use); err != nil {
+		return 0
+	}
+	return use.Maxrss
+}
+
+// cpuModel is the processor's name for people.
+func cpuModel() string {
+	name, err := unix.Sysctl("machdep.cpu.brand_string")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	return name
+}
