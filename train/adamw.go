@@ -1,0 +1,50 @@
+package train
+
+import (
+	"math"
+
+	"ablate/graph"
+	"ablate/ops/kernel"
+)
+
+// adamW is Adam (Kingma and Ba 2014, arXiv:1412.6980) with decoupled weight
+// decay (Loshchilov and Hutter 2019, arXiv:1711.05101). At update t, with the
+// clipped gradient g and learning rate lr:
+//
+//	m = β₁m + (1−β₁)g,   v = β₂v + (1−β₂)g²
+//	p = (1 − lr·decay)·p − lr·(m/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + eps)
+//
+// m and v are stored uncorrected.
+func adamW[T graph.Float]() Optimizer[T] {
+	return Optimizer[T]{
+		Name:  "adamw",
+		Keys:  []string{"betas", "eps"},
+		State: []string{"m", "v"},
+		New:   func(c Config) Rule[T] { return &adamWRule[T]{config: c} },
+	}
+}
+
+type adamWRule[T graph.Float] struct {
+	config         Config
+	plain, decayed kernel.AdamWStep // without and with weight decay
+}
+
+func (r *adamWRule[T]) Prepare(t int, lr, clip float64) {
+	c := &r.config
+	b1, b2 := c.Betas[0], c.Betas[1]
+	r.plain = kernel.AdamWStep{
+		Clip: clip, Beta1: b1, Beta2: b2, Eps: c.Eps,
+		Rate:    lr / (1 - math.Pow(b1, float64(t))),
+		RSqrtC2: 1 / math.Sqrt(1-math.Pow(b2, float64(t))),
+	}
+	r.decayed = r.plain
+	r.decayed.Decay = lr * c.WeightDecay
+}
+
+func (r *adamWRule[T]) Update(v *Vectors[T], from, to int, decay bool) {
+	h := &r.plain
+	if decay {
+		h = &r.decayed
+	}
+	kernel.AdamW(v.Values[from:to], v.Grads[from:to], v.State[0][from:to], v.State[1][from:to], h)
+}

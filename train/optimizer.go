@@ -1,0 +1,55 @@
+package train
+
+import "ablate/graph"
+
+// Optimizer is one line of the table of optimizers.
+type Optimizer[T graph.Float] struct {
+	Name  string
+	Keys  []string // which of Config's optional keys it reads
+	State []string // names of the vectors it keeps from step to step, each as long as the parameters
+	New   func(Config) Rule[T]
+}
+
+// Rule turns gradients into new values, element by element.
+type Rule[T graph.Float] interface {
+	// Prepare fixes the numbers of one update: t counts updates from 1, clip
+	// multiplies every gradient.
+	Prepare(t int, lr, clip float64)
+	// Update computes elements [from, to) of v, which belong to one parameter;
+	// decay says whether weight decay applies to it. It is called for different
+	// elements at once.
+	Update(v *Vectors[T], from, to int, decay bool)
+}
+
+// Vectors are the flat vectors that a Rule works on, all of one layout.
+type Vectors[T graph.Float] struct {
+	Values, Grads []T
+	State         [][]T // in the order of Optimizer.State
+}
+
+// Optimizers is the table of optimizers, in the order in which they are listed
+// to people.
+func Optimizers[T graph.Float]() []Optimizer[T] {
+	return []Optimizer[T]{adamW[T](), sgd[T]()}
+}
+
+// OptimizerName is the name of an optimizer in the table.
+type OptimizerName string
+
+// ConfigEnum lists the names of the table.
+func (OptimizerName) ConfigEnum() []string {
+	var names []string
+	for _, o := range Optimizers[float32]() {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+func lookupOptimizer[T graph.Float](name OptimizerName) (Optimizer[T], bool) {
+	for _, o := range Optimizers[T]() {
+		if o.Name == string(name) {
+			return o, true
+		}
+	}
+	return Optimizer[T]{}, false
+}
