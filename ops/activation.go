@@ -52,7 +52,7 @@ func kernelsOf[T graph.Float](u Unary) UnaryKernels[T] {
 
 // Activate is y = f(x), element by element, for an x of any shape.
 func Activate(x *graph.Node, u Unary) *graph.Node {
-	return graph.Apply1(activate{pointwise{"activate{" + u.Name + "}", 1, mapActivate[float32](u), mapActivate[float64](u)}, u}, x)
+	return graph.Apply1(activate{pointwise{name: "activate{" + u.Name + "}", arity: 1, f32: mapActivate[float32](u), f64: mapActivate[float64](u)}, u}, x)
 }
 
 type activate struct {
@@ -67,7 +67,7 @@ func mapActivate[T graph.Float](u Unary) mapFunc[T] {
 
 // Grad is dx = dy ⊙ f'(x).
 func (o activate) Grad(in, _, dout []*graph.Node) []*graph.Node {
-	grad := pointwise{"activateGrad{" + o.u.Name + "}", 2, mapActivateGrad[float32](o.u), mapActivateGrad[float64](o.u)}
+	grad := pointwise{name: "activateGrad{" + o.u.Name + "}", arity: 2, f32: mapActivateGrad[float32](o.u), f64: mapActivateGrad[float64](o.u), grad: true}
 	return []*graph.Node{graph.Apply1(grad, dout[0], in[0])}
 }
 

@@ -85,6 +85,7 @@ func newSequences[T graph.Float](c *graph.Call, o attention, offset int) *sequen
 		Causal: o.Causal, Window: o.Window, Softcap: o.Softcap, Slopes: o.Slopes, Dropout: o.Dropout,
 	}
 	if a.relBias != nil {
+		s.RelBias = make([]T, a.relBias.Len()) // for AttentionScratch: the operand has no memory yet
 		s.Bucket = T5Buckets(t, t, a.relBias.Shape()[0], o.MaxDistance, o.Causal)
 	}
 	for b := range a.shapes {

@@ -10,7 +10,7 @@ import (
 // arXiv:2002.05202). f is the logistic function in GLU, GELU in GEGLU, SiLU in
 // SwiGLU, ReLU in ReGLU, and the identity in the bilinear layer.
 func Gate(g, v *graph.Node, u Unary) *graph.Node {
-	return graph.Apply1(gate{pointwise{"gate{" + u.Name + "}", 2, mapGate[float32](u), mapGate[float64](u)}, u}, g, v)
+	return graph.Apply1(gate{pointwise{name: "gate{" + u.Name + "}", arity: 2, f32: mapGate[float32](u), f64: mapGate[float64](u)}, u}, g, v)
 }
 
 type gate struct {
@@ -31,8 +31,8 @@ func mapGate[T graph.Float](u Unary) mapFunc[T] {
 // that the product which computes dy can take both into itself.
 func (o gate) Grad(in, _, dout []*graph.Node) []*graph.Node {
 	g, v, dy := in[0], in[1], dout[0]
-	dg := pointwise{"gateGrad{" + o.u.Name + "}", 3, mapGateGrad[float32](o.u), mapGateGrad[float64](o.u)}
-	dv := pointwise{"gateValueGrad{" + o.u.Name + "}", 2, mapGateValueGrad[float32](o.u), mapGateValueGrad[float64](o.u)}
+	dg := pointwise{name: "gateGrad{" + o.u.Name + "}", arity: 3, f32: mapGateGrad[float32](o.u), f64: mapGateGrad[float64](o.u), grad: true}
+	dv := pointwise{name: "gateValueGrad{" + o.u.Name + "}", arity: 2, f32: mapGateValueGrad[float32](o.u), f64: mapGateValueGrad[float64](o.u), grad: true}
 	return []*graph.Node{graph.Apply1(dg, dy, g, v), graph.Apply1(dv, dy, g)}
 }
 

@@ -19,6 +19,10 @@ type pointwise struct {
 	arity int
 	f32   mapFunc[float32]
 	f64   mapFunc[float64]
+
+	// grad says that the operation is a gradient, whose first operand arrives
+	// while the others were kept: only what computes the first may take it in.
+	grad bool
 }
 
 // maxArity is the most operands that a pointwise operation has.
@@ -77,7 +81,7 @@ func (o pointwise) elements() pointwise { return o }
 // asPointwise gives op as a pointwise operation, if it is one.
 func asPointwise(op graph.Op) (pointwise, bool) {
 	if s, ok := op.(graph.Sum); ok {
-		return pointwise{s.String(), 2, mapSum[float32], mapSum[float64]}, true
+		return pointwise{name: s.String(), arity: 2, f32: mapSum[float32], f64: mapSum[float64]}, true
 	}
 	if p, ok := op.(interface{ elements() pointwise }); ok {
 		return p.elements(), true

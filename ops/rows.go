@@ -60,6 +60,19 @@ func over(operand, slot int) int {
 	return -1
 }
 
+// rowParts is the number of parts in which the planner splits row-wise work on
+// values of shape s, for a task that reads rows but writes none. Another number
+// would be correct, but would not join the chain that computes s.
+func rowParts(s graph.Shape) int {
+	switch {
+	case len(s) >= 3:
+		return s[0]
+	case len(s) == 2:
+		return min(s[0], 4)
+	}
+	return 1
+}
+
 // blocks is the number of parts, of at most size each, into which n is split.
 func blocks(n, size int) int { return (n + size - 1) / size }
 

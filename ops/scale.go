@@ -13,7 +13,7 @@ func Scale(x *graph.Node, c float64) *graph.Node {
 	if c == 1 {
 		return x
 	}
-	return graph.Apply1(scale{pointwise{fmt.Sprintf("scale{%v}", c), 1, mapScale[float32](c), mapScale[float64](c)}}, x)
+	return graph.Apply1(scale{pointwise{name: fmt.Sprintf("scale{%v}", c), arity: 1, f32: mapScale[float32](c), f64: mapScale[float64](c)}}, x)
 }
 
 type scale struct{ pointwise }

@@ -11,7 +11,7 @@ import (
 // bounded softly (Bello et al. 2016, arXiv:1611.09940; Gemma 2, 2024). limit
 // is positive.
 func Softcap(x *graph.Node, limit float64) *graph.Node {
-	return graph.Apply1(softcap{pointwise{fmt.Sprintf("softcap{%v}", limit), 1, mapSoftcap[float32](limit), mapSoftcap[float64](limit)}, limit}, x)
+	return graph.Apply1(softcap{pointwise{name: fmt.Sprintf("softcap{%v}", limit), arity: 1, f32: mapSoftcap[float32](limit), f64: mapSoftcap[float64](limit)}, limit}, x)
 }
 
 type softcap struct {
@@ -32,7 +32,7 @@ func mapSoftcap[T graph.Float](limit float64) mapFunc[T] {
 
 // Grad is dx = dy ⊙ (1 - tanh²(x/limit)).
 func (o softcap) Grad(in, _, dout []*graph.Node) []*graph.Node {
-	grad := pointwise{fmt.Sprintf("softcapGrad{%v}", o.limit), 2, mapSoftcapGrad[float32](o.limit), mapSoftcapGrad[float64](o.limit)}
+	grad := pointwise{name: fmt.Sprintf("softcapGrad{%v}", o.limit), arity: 2, f32: mapSoftcapGrad[float32](o.limit), f64: mapSoftcapGrad[float64](o.limit), grad: true}
 	return []*graph.Node{graph.Apply1(grad, dout[0], in[0])}
 }
 

@@ -27,7 +27,7 @@ type stages []stage
 // an operation that has the given number of operands.
 func (s stages) fuse(next graph.Op, arg, slot int, keep bool, operands int) (stages, bool) {
 	p, ok := asPointwise(next)
-	if !ok || len(s) == maxStages {
+	if !ok || len(s) == maxStages || p.grad && arg > 0 {
 		return nil, false
 	}
 	all := make(stages, len(s), len(s)+1)

@@ -1,0 +1,106 @@
+package ops_test
+
+import (
+	"testing"
+
+	"ablate/graph"
+	"ablate/graph/graphtest"
+	"ablate/ops"
+)
+
+// fusedCase is an expression in which operations fuse. between stands between
+// them: nothing, or an operation that no rule takes in.
+type fusedCase struct {
+	name  string
+	fused int // operations that disappear in forward and gradient together
+	f     func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node
+	in    []graphtest.Input
+}
+
+func fusions(lead []int) []fusedCase {
+	const d, h = 6, 37
+	x, up, down := normal("x", lead, d), normal("up", nil, h, d), normal("down", nil, d, h)
+	b, w, c := normal("b", nil, h), normal("w", nil, d), normal("c", nil, d)
+	return []fusedCase{
+		{"residual sum", 2, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			return []*graph.Node{graph.Add(in[0], between(ops.Linear(in[0], in[1], nil)))}
+		}, []graphtest.Input{x, normal("sq", nil, d, d)}},
+		{"feed-forward", 2, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			a := ops.Activate(between(ops.Linear(in[0], in[1], in[2])), ops.GELU)
+			return []*graph.Node{ops.Linear(between(a), in[3], nil)}
+		}, []graphtest.Input{x, up, b, down}},
+		{"gated feed-forward", 4, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			g, v := between(ops.Linear(in[0], in[1], in[2])), between(ops.Linear(in[0], in[3], nil))
+			return []*graph.Node{ops.Linear(between(ops.Gate(g, v, ops.SiLU)), in[4], nil)}
+		}, []graphtest.Input{x, up, b, normal("value", nil, h, d), down}},
+		{"three products of one value", 2, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			var out []*graph.Node
+			for _, w := range in[1:] {
+				out = append(out, ops.Linear(between(in[0]), w, nil))
+			}
+			return out
+		}, []graphtest.Input{x, up, down2(h, d), normal("third", nil, 5, d)}},
+		{"layernorm in a residual", 2, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			n := ops.LayerNorm(between(in[0]), in[1], in[2], 1e-5)
+			return []*graph.Node{graph.Add(in[0], between(ops.Linear(n, in[3], nil)))}
+		}, []graphtest.Input{x, w, c, normal("sq", nil, d, d)}},
+		{"rmsnorm in a residual", 2, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			n := ops.RMSNorm(between(in[0]), in[1], 1e-5, false)
+			return []*graph.Node{graph.Add(in[0], between(ops.Linear(n, in[2], nil)))}
+		}, []graphtest.Input{x, w, normal("sq", nil, d, d)}},
+		{"dyt in a residual", 2, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			n := ops.DyT(between(in[0]), in[1], in[2], nil)
+			return []*graph.Node{graph.Add(in[0], between(ops.Linear(n, in[3], nil)))}
+		}, []graphtest.Input{x, normal("alpha", nil, 1), w, normal("sq", nil, d, d)}},
+		{"capped logits", 2, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			z := ops.Scale(between(ops.Linear(in[0], in[1], nil)), 0.3)
+			return []*graph.Node{ops.Softcap(between(z), 1.5)}
+		}, []graphtest.Input{x, up}},
+		{"a weight used twice", 1, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			y := ops.Linear(in[0], between(in[1]), nil)
+			return []*graph.Node{ops.Linear(ops.Softmax(y), between(in[1]), nil)}
+		}, []graphtest.Input{x, normal("sq", nil, d, d)}},
+		{"tied head", 1, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
+			y := ops.Softmax(ops.Embedding(between(in[0]), in[1]))
+			return []*graph.Node{ops.Linear(y, between(in[0]), nil)}
+		}, []graphtest.Input{normal("table", nil, 8, 35), ints(tokens(len(x.Data)/d, 8), lead...)}},
+	}
+}
+
+func down2(h, d int) graphtest.Input { return normal("second", nil, h, d) }
+
+// fusedCases are the fused expressions, for the suites that walk all cases.
+func fusedCases(lead []int) []opCase {
+	var all []opCase
+	for _, c := range fusions(lead) {
+		all = append(all, opCase{name: named(c.name, lead), in: c.in,
+			f: func(in []*graph.Node) []*graph.Node { return c.f(in, plain) }})
+	}
+	return all
+}
+
+func plain(x *graph.Node) *graph.Node { return x }
+
+// TestFusedEqualsUnfused compares every fused expression with the same one cut
+// apart, and counts what was fused.
+func TestFusedEqualsUnfused(t *testing.T) {
+	for _, lead := range [][]int{{5}, {3, 4}, {2, 130}} {
+		for _, c := range fusions(lead) {
+			fused := evaluate[float32](t, func(in []*graph.Node) []*graph.Node { return c.f(in, plain) }, c.in, 2)
+			apart := evaluate[float32](t, func(in []*graph.Node) []*graph.Node { return c.f(in, graphtest.Opaque) }, c.in, 2)
+			name := named(c.name, lead)
+			if fused.stats.Fused != c.fused {
+				t.Errorf("%s: %d operations fused, want %d", name, fused.stats.Fused, c.fused)
+			}
+			if apart.stats.Fused >= c.fused {
+				t.Errorf("%s: %d operations fused although kept apart", name, apart.stats.Fused)
+			}
+			for i := range fused.out {
+				near(t, name+": result", fused.out[i], apart.out[i], 1e-5, 1e-5)
+			}
+			for i := range fused.grad {
+				near(t, name+": gradient", fused.grad[i], apart.grad[i], 1e-4, 1e-5)
+			}
+		}
+	}
+}
