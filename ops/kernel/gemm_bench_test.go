@@ -40,13 +40,40 @@ func BenchmarkMul(b *testing.B) {
 				for b.Loop() {
 					p.mul(p.c, 0, p.m, 0, p.n)
 				}
-				flops := 2 * float64(p.m) * float64(p.n) * float64(p.k) * float64(b.N)
-				rate := flops / float64(b.Elapsed().Nanoseconds())
-				b.ReportMetric(rate, "GFLOP/s")
-				b.ReportMetric(100*rate/limit, "%peak")
+				reportRate(b, 2*float64(p.m)*float64(p.n)*float64(p.k), limit)
 			})
 		}
 	}
+}
+
+// BenchmarkMulCold has operands in turn from 24 MB, so that rows come from the third-level cache or
+// from memory, as activations do; the right-hand side stays, as a weight does.
+func BenchmarkMulCold(b *testing.B) {
+	for _, s := range [][3]int{{256, 64, 64}, {256, 256, 64}, {256, 64, 256}, {128, 512, 128}, {128, 128, 512}} {
+		m, n, k := s[0], s[1], s[2]
+		b.Run(fmt.Sprintf("Packed/%dx%dx%d", m, n, k), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			set := []*problem[float32]{newProblem[float32](r, "Packed", m, n, k, 0)}
+			for len(set)*4*(m*k+m*n) < 24<<20 {
+				p := *set[0]
+				p.a, p.c = randoms[float32](r, m*k), randoms[float32](r, m*n)
+				set = append(set, &p)
+			}
+			limit, i := peak(b), 0
+			for b.Loop() {
+				set[i%len(set)].mul(set[i%len(set)].c, 0, m, 0, n)
+				i++
+			}
+			reportRate(b, 2*float64(m*n*k), limit)
+		})
+	}
+}
+
+// reportRate reports GFLOP/s and the share of the peak for flops operations in an iteration.
+func reportRate(b *testing.B, flops, limit float64) {
+	rate := flops * float64(b.N) / float64(b.Elapsed().Nanoseconds())
+	b.ReportMetric(rate, "GFLOP/s")
+	b.ReportMetric(100*rate/limit, "%peak")
 }
 
 func BenchmarkPack(b *testing.B) {
