@@ -49,3 +49,30 @@ func (p *panel[T]) gradientVector() bool {
 	}
 	return true
 }
+
+// narrowArgs are the arguments of the products of panels. gen/narrow.go knows the order of the
+// fields, all of which are eight bytes. Strides are in bytes.
+type narrowArgs struct {
+	rows, cols, k int
+	a, b          *float32
+	ldb           int
+	c             *float32
+	ldc           int
+	acc           int // C is added if not 0
+}
+
+func narrowVector(rows, cols, k int, p, b []float32, ldb int, c []float32, ldc int) bool {
+	if active != pathAVX512 {
+		return false
+	}
+	narrow512(&narrowArgs{rows, cols, k, unsafe.SliceData(p), unsafe.SliceData(b), 4 * ldb, unsafe.SliceData(c), 4 * ldc, 1})
+	return true
+}
+
+func narrowVectorT(rows, cols, k int, p, b []float32, ldb int, c []float32, ldc int) bool {
+	if active != pathAVX512 {
+		return false
+	}
+	narrowT512(&narrowArgs{rows, cols, k, unsafe.SliceData(p), unsafe.SliceData(b), 4 * ldb, unsafe.SliceData(c), 4 * ldc, 0})
+	return true
+}

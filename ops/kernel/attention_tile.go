@@ -166,7 +166,7 @@ func (a *attention[T]) forward(i int) {
 	copy(lse, a.tileLSE)
 	a.dropout(t)
 	a.times(a.kept, a.scores, t)
-	MulTN(t.m, a.K, t.n, a.scores, PanelWidth, a.v[t.j*a.LdV+a.kv:], a.LdV, a.o[i*a.LdO+a.head*a.K:], a.LdO, false)
+	mulPanelT(t.m, a.K, t.n, a.scores, a.v[t.j*a.LdV+a.kv:], a.LdV, a.o[i*a.LdO+a.head*a.K:], a.LdO)
 }
 
 // times computes p = p ⊙ f over a tile, if f exists.
@@ -205,9 +205,9 @@ func (a *attention[T]) backward(i int) {
 	a.times(a.kept, a.scores, t)
 
 	q, do := a.q[i*a.LdQ+a.head*a.K:], a.do[i*a.LdDO+a.head*a.K:]
-	MulNN(t.n, a.K, t.m, a.scores, PanelWidth, do, a.LdDO, a.dv[t.j*a.LdDV+a.kv:], a.LdDV, true)
-	MulNN(t.n, a.K, t.m, a.dscores, PanelWidth, q, a.LdQ, a.dk[t.j*a.LdDK+a.kv:], a.LdDK, true)
-	MulTN(t.m, a.K, t.n, a.dscores, PanelWidth, a.k[t.j*a.LdK+a.kv:], a.LdK, dq, a.LdDQ, false)
+	mulPanel(t.n, a.K, t.m, a.scores, do, a.LdDO, a.dv[t.j*a.LdDV+a.kv:], a.LdDV)
+	mulPanel(t.n, a.K, t.m, a.dscores, q, a.LdQ, a.dk[t.j*a.LdDK+a.kv:], a.LdDK)
+	mulPanelT(t.m, a.K, t.n, a.dscores, a.k[t.j*a.LdK+a.kv:], a.LdK, dq, a.LdDQ)
 }
 
 // dscoresOf turns raw scores to weights, and computes the gradient of the product Scale·q·k.

@@ -5400,6 +5400,436 @@ walked4:
 	VZEROUPPER
 	RET
 
+// func narrow512(args *narrowArgs)
+// Requires: AVX, AVX512F
+TEXT ·narrow512(SB), NOSPLIT, $0-8
+	MOVQ  args+0(FP), R15
+	MOVQ  8(R15), CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  (R15), R8
+	MOVQ  24(R15), SI
+	MOVQ  40(R15), R10
+	MOVQ  48(R15), DI
+	MOVQ  56(R15), R11
+
+block16:
+	SUBQ   $0x10, R8
+	JL     next16
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   SI, AX
+	MOVQ   32(R15), BX
+	MOVQ   16(R15), R9
+
+k1:
+	VMOVUPS.Z        (BX), K1, Z31
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VFMADD231PS.BCST 128(AX), Z31, Z1
+	VFMADD231PS.BCST 256(AX), Z31, Z2
+	VFMADD231PS.BCST 384(AX), Z31, Z3
+	VFMADD231PS.BCST 512(AX), Z31, Z4
+	VFMADD231PS.BCST 640(AX), Z31, Z5
+	VFMADD231PS.BCST 768(AX), Z31, Z6
+	VFMADD231PS.BCST 896(AX), Z31, Z7
+	VFMADD231PS.BCST 1024(AX), Z31, Z8
+	VFMADD231PS.BCST 1152(AX), Z31, Z9
+	VFMADD231PS.BCST 1280(AX), Z31, Z10
+	VFMADD231PS.BCST 1408(AX), Z31, Z11
+	VFMADD231PS.BCST 1536(AX), Z31, Z12
+	VFMADD231PS.BCST 1664(AX), Z31, Z13
+	VFMADD231PS.BCST 1792(AX), Z31, Z14
+	VFMADD231PS.BCST 1920(AX), Z31, Z15
+	ADDQ             R10, BX
+	ADDQ             $+4, AX
+	DECQ             R9
+	JNZ              k1
+	CMPQ             64(R15), $0x00
+	JEQ              store2
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+	VADDPS           (BX), Z1, K1, Z1
+	ADDQ             R11, BX
+	VADDPS           (BX), Z2, K1, Z2
+	ADDQ             R11, BX
+	VADDPS           (BX), Z3, K1, Z3
+	ADDQ             R11, BX
+	VADDPS           (BX), Z4, K1, Z4
+	ADDQ             R11, BX
+	VADDPS           (BX), Z5, K1, Z5
+	ADDQ             R11, BX
+	VADDPS           (BX), Z6, K1, Z6
+	ADDQ             R11, BX
+	VADDPS           (BX), Z7, K1, Z7
+	ADDQ             R11, BX
+	VADDPS           (BX), Z8, K1, Z8
+	ADDQ             R11, BX
+	VADDPS           (BX), Z9, K1, Z9
+	ADDQ             R11, BX
+	VADDPS           (BX), Z10, K1, Z10
+	ADDQ             R11, BX
+	VADDPS           (BX), Z11, K1, Z11
+	ADDQ             R11, BX
+	VADDPS           (BX), Z12, K1, Z12
+	ADDQ             R11, BX
+	VADDPS           (BX), Z13, K1, Z13
+	ADDQ             R11, BX
+	VADDPS           (BX), Z14, K1, Z14
+	ADDQ             R11, BX
+	VADDPS           (BX), Z15, K1, Z15
+	ADDQ             R11, BX
+
+store2:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z2, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z3, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z4, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z5, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z6, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z7, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z8, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z9, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z10, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z11, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z12, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z13, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z14, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z15, K1, (DI)
+	ADDQ    R11, DI
+	ADDQ    $+2048, SI
+	JMP     block16
+
+next16:
+	ADDQ $0x10, R8
+
+block4:
+	SUBQ   $0x04, R8
+	JL     next4
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   SI, AX
+	MOVQ   32(R15), BX
+	MOVQ   16(R15), R9
+
+k3:
+	VMOVUPS.Z        (BX), K1, Z31
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VFMADD231PS.BCST 128(AX), Z31, Z1
+	VFMADD231PS.BCST 256(AX), Z31, Z2
+	VFMADD231PS.BCST 384(AX), Z31, Z3
+	ADDQ             R10, BX
+	ADDQ             $+4, AX
+	DECQ             R9
+	JNZ              k3
+	CMPQ             64(R15), $0x00
+	JEQ              store4
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+	VADDPS           (BX), Z1, K1, Z1
+	ADDQ             R11, BX
+	VADDPS           (BX), Z2, K1, Z2
+	ADDQ             R11, BX
+	VADDPS           (BX), Z3, K1, Z3
+	ADDQ             R11, BX
+
+store4:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z2, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z3, K1, (DI)
+	ADDQ    R11, DI
+	ADDQ    $+512, SI
+	JMP     block4
+
+next4:
+	ADDQ $0x04, R8
+
+block1:
+	SUBQ   $0x01, R8
+	JL     next1
+	VPXORD Z0, Z0, Z0
+	MOVQ   SI, AX
+	MOVQ   32(R15), BX
+	MOVQ   16(R15), R9
+
+k5:
+	VMOVUPS.Z        (BX), K1, Z31
+	VFMADD231PS.BCST (AX), Z31, Z0
+	ADDQ             R10, BX
+	ADDQ             $+4, AX
+	DECQ             R9
+	JNZ              k5
+	CMPQ             64(R15), $0x00
+	JEQ              store6
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+
+store6:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	ADDQ    $+128, SI
+	JMP     block1
+
+next1:
+	ADDQ $0x01, R8
+	VZEROUPPER
+	RET
+
+// func narrowT512(args *narrowArgs)
+// Requires: AVX, AVX512F
+TEXT ·narrowT512(SB), NOSPLIT, $0-8
+	MOVQ  args+0(FP), R15
+	MOVQ  8(R15), CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  (R15), R8
+	MOVQ  24(R15), SI
+	MOVQ  40(R15), R10
+	MOVQ  48(R15), DI
+	MOVQ  56(R15), R11
+
+block16:
+	SUBQ   $0x10, R8
+	JL     next16
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   SI, AX
+	MOVQ   32(R15), BX
+	MOVQ   16(R15), R9
+
+k1:
+	VMOVUPS.Z        (BX), K1, Z31
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VFMADD231PS.BCST 4(AX), Z31, Z1
+	VFMADD231PS.BCST 8(AX), Z31, Z2
+	VFMADD231PS.BCST 12(AX), Z31, Z3
+	VFMADD231PS.BCST 16(AX), Z31, Z4
+	VFMADD231PS.BCST 20(AX), Z31, Z5
+	VFMADD231PS.BCST 24(AX), Z31, Z6
+	VFMADD231PS.BCST 28(AX), Z31, Z7
+	VFMADD231PS.BCST 32(AX), Z31, Z8
+	VFMADD231PS.BCST 36(AX), Z31, Z9
+	VFMADD231PS.BCST 40(AX), Z31, Z10
+	VFMADD231PS.BCST 44(AX), Z31, Z11
+	VFMADD231PS.BCST 48(AX), Z31, Z12
+	VFMADD231PS.BCST 52(AX), Z31, Z13
+	VFMADD231PS.BCST 56(AX), Z31, Z14
+	VFMADD231PS.BCST 60(AX), Z31, Z15
+	ADDQ             R10, BX
+	ADDQ             $+128, AX
+	DECQ             R9
+	JNZ              k1
+	CMPQ             64(R15), $0x00
+	JEQ              store2
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+	VADDPS           (BX), Z1, K1, Z1
+	ADDQ             R11, BX
+	VADDPS           (BX), Z2, K1, Z2
+	ADDQ             R11, BX
+	VADDPS           (BX), Z3, K1, Z3
+	ADDQ             R11, BX
+	VADDPS           (BX), Z4, K1, Z4
+	ADDQ             R11, BX
+	VADDPS           (BX), Z5, K1, Z5
+	ADDQ             R11, BX
+	VADDPS           (BX), Z6, K1, Z6
+	ADDQ             R11, BX
+	VADDPS           (BX), Z7, K1, Z7
+	ADDQ             R11, BX
+	VADDPS           (BX), Z8, K1, Z8
+	ADDQ             R11, BX
+	VADDPS           (BX), Z9, K1, Z9
+	ADDQ             R11, BX
+	VADDPS           (BX), Z10, K1, Z10
+	ADDQ             R11, BX
+	VADDPS           (BX), Z11, K1, Z11
+	ADDQ             R11, BX
+	VADDPS           (BX), Z12, K1, Z12
+	ADDQ             R11, BX
+	VADDPS           (BX), Z13, K1, Z13
+	ADDQ             R11, BX
+	VADDPS           (BX), Z14, K1, Z14
+	ADDQ             R11, BX
+	VADDPS           (BX), Z15, K1, Z15
+	ADDQ             R11, BX
+
+store2:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z2, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z3, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z4, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z5, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z6, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z7, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z8, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z9, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z10, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z11, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z12, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z13, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z14, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z15, K1, (DI)
+	ADDQ    R11, DI
+	ADDQ    $+64, SI
+	JMP     block16
+
+next16:
+	ADDQ $0x10, R8
+
+block4:
+	SUBQ   $0x04, R8
+	JL     next4
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   SI, AX
+	MOVQ   32(R15), BX
+	MOVQ   16(R15), R9
+
+k3:
+	VMOVUPS.Z        (BX), K1, Z31
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VFMADD231PS.BCST 4(AX), Z31, Z1
+	VFMADD231PS.BCST 8(AX), Z31, Z2
+	VFMADD231PS.BCST 12(AX), Z31, Z3
+	ADDQ             R10, BX
+	ADDQ             $+128, AX
+	DECQ             R9
+	JNZ              k3
+	CMPQ             64(R15), $0x00
+	JEQ              store4
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+	VADDPS           (BX), Z1, K1, Z1
+	ADDQ             R11, BX
+	VADDPS           (BX), Z2, K1, Z2
+	ADDQ             R11, BX
+	VADDPS           (BX), Z3, K1, Z3
+	ADDQ             R11, BX
+
+store4:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z2, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z3, K1, (DI)
+	ADDQ    R11, DI
+	ADDQ    $+16, SI
+	JMP     block4
+
+next4:
+	ADDQ $0x04, R8
+
+block1:
+	SUBQ   $0x01, R8
+	JL     next1
+	VPXORD Z0, Z0, Z0
+	MOVQ   SI, AX
+	MOVQ   32(R15), BX
+	MOVQ   16(R15), R9
+
+k5:
+	VMOVUPS.Z        (BX), K1, Z31
+	VFMADD231PS.BCST (AX), Z31, Z0
+	ADDQ             R10, BX
+	ADDQ             $+128, AX
+	DECQ             R9
+	JNZ              k5
+	CMPQ             64(R15), $0x00
+	JEQ              store6
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+
+store6:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	ADDQ    $+4, SI
+	JMP     block1
+
+next1:
+	ADDQ $0x01, R8
+	VZEROUPPER
+	RET
+
 // func map256(f int, dst *float32, a *float32, b *float32, c float32, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·map256(SB), NOSPLIT, $0-48

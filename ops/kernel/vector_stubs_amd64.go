@@ -74,6 +74,16 @@ func softmaxPanel512(args *panelArgs)
 //go:noescape
 func gradPanel512(args *panelArgs)
 
+// narrow512 multiplies a panel by a matrix of up to 16 columns.
+//
+//go:noescape
+func narrow512(args *narrowArgs)
+
+// narrowT512 multiplies a panel by a matrix of up to 16 columns.
+//
+//go:noescape
+func narrowT512(args *narrowArgs)
+
 // map256 computes the element-wise function number f.
 //
 //go:noescape

@@ -29,5 +29,9 @@ func vector(c *build.Context) {
 		p := newPanel(v)
 		p.softmax()
 		p.gradient()
+		if v.wide() {
+			v.narrow(false)
+			v.narrow(true)
+		}
 	}
 }
