@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestMulCrowded has leading dimensions that make rows share cache sets, where operands are copied.
@@ -57,6 +58,9 @@ func TestMulSplit(t *testing.T) {
 				p.e.Acc = r.IntN(2) == 0
 				if form == "Packed" && r.IntN(2) == 0 {
 					p.e.Bias = randoms[float32](r, p.n)
+				}
+				if form == "Packed" && r.IntN(2) == 0 {
+					p.e.Addend, p.e.LdAddend = randoms[float32](r, p.m*p.n), p.n
 				}
 				whole, parts := slices.Clone(p.c), slices.Clone(p.c)
 				p.mul(whole, 0, p.m, 0, p.n)
@@ -157,6 +161,14 @@ func TestMulConcurrent(t *testing.T) {
 					t.Errorf("%v: concurrent calls disturb each other", p)
 				}
 			}
+		}
+	})
+}
+
+func TestFMAPeak(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		if rate := FMAPeak(time.Millisecond); !(rate > 0.1 && rate < 10000) {
+			t.Errorf("FMAPeak = %v GFLOP/s", rate)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func (p *problem[T]) mul(c []T, i0, i1, j0, j1 int) {
 	if m == 0 || n == 0 || p.k == 0 && p.form != "Packed" {
 		i0, j0 = 0, 0
 	}
-	a, cc := p.a[min(p.aIndex(i0, 0), len(p.a)):], c[i0*p.ldc:]
+	a, cc := p.a[min(p.aIndex(i0, 0), len(p.a)):], c[min(i0*p.ldc, len(c)):]
 	switch p.form {
 	case "NN":
 		MulNN(m, n, p.k, a, p.lda, p.b[min(p.bIndex(0, j0), len(p.b)):], p.ldb, cc[j0:], p.ldc, p.e.Acc)
@@ -98,7 +98,7 @@ func (p *problem[T]) mul(c []T, i0, i1, j0, j1 int) {
 	case "Packed":
 		e := p.e
 		if e.Addend != nil {
-			e.Addend = e.Addend[i0*e.LdAddend:]
+			e.Addend = e.Addend[min(i0*e.LdAddend, len(e.Addend)):]
 		}
 		MulPacked(m, p.n, p.k, a, p.lda, p.packed, cc, p.ldc, j0, j1, e)
 	}
