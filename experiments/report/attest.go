@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +18,10 @@ type attested struct {
 	Values []string // one for each arm; a single one where all arms agree
 }
 
+// unattested are the entries that say which run it is, not what it is, and the
+// list of all blocks, which is too long for a table.
+var unattested = []string{"format", "id", "config_hash", "name", "experiment", "arm", "resumed", "metrics", "blocks"}
+
 // attest splits the manifests' entries into those that differ between arms and
 // those that every arm shares. Whatever keys there are, are shown.
 func attest(e *results.Experiment) (arms []string, differ, same []attested) {
@@ -28,8 +33,10 @@ func attest(e *results.Experiment) (arms []string, differ, same []attested) {
 				continue
 			}
 			f := map[string]string{}
-			for _, part := range []string{"model", "data", "cpu", "versions"} {
-				flatten(f, part, r.Manifest[part])
+			for part, v := range r.Manifest {
+				if !slices.Contains(unattested, part) {
+					flatten(f, results.Printable(part), v)
+				}
 			}
 			flat = append(flat, f)
 			name := a.Name()
@@ -66,7 +73,7 @@ func attest(e *results.Experiment) (arms []string, differ, same []attested) {
 }
 
 // first are the entries that a reader looks for before all others.
-var first = []string{"model.placement_formula", "model.layers", "model.norms_per_block", "model.params.total"}
+var first = []string{"model.placement", "model.placement_formula", "model.layers", "model.norms_per_block", "model.params.total"}
 
 // byPart puts those first, then the rest of the model, then the others.
 func byPart(a, b string) int {
@@ -119,41 +126,46 @@ func grouped(s string) string {
 }
 
 // A definition says what a word of the report means.
-type definition struct{ Term, Meaning string }
-
-var definitions = []definition{
-	{"validation loss", "Σ nll / Σ target tokens over the whole validation split, in nats per token; never a mean of batch means."},
-	{"perplexity", "exp(validation loss)."},
-	{"gradient norm", "L2 norm of the gradient of the mean token loss over all tokens of a step, before clipping."},
-	{"gradient norm of a block", "the same over the parameters of that block alone."},
-	{"stream gradient per token", "root mean square over tokens of ‖d(Σ nll)/dx‖, x being the residual stream at a boundary between blocks; free of batch size and length."},
-	{"± and [lo, hi]", "95 % interval of the mean over seeds, by Student's t; of gradient norms, of the geometric mean."},
-	{"step", "number of updates made before the measurement: step 0 is the initialised model."},
-	{"after warm-up", "the first probe at or after the first step with the largest learning rate."},
-	{"clipped", "share of steps at which clipping scaled the gradient."},
-	{"diverged", "the loss or a gradient stopped being finite; a result, not a failure."},
+type definition struct {
+	key           string // of the manifest's definition of the same thing, which then stands instead
+	Term, Meaning string
 }
 
-// defined is the definitions, with those that the runs themselves recorded.
+var definitions = []definition{
+	{"val_loss", "validation loss", "Σ nll / Σ target tokens over the whole validation split, in nats per token; never a mean of batch means."},
+	{"val_ppl", "perplexity", "exp(validation loss)."},
+	{"grad_norm", "gradient norm", "L2 norm of the gradient of the mean token loss over all tokens of a step, before clipping."},
+	{"", "gradient norm of a block", "the same over the parameters of that block alone."},
+	{"stream_grad_rms_token", "stream gradient per token", "root mean square over tokens of ‖d(Σ nll)/dx‖, x being the residual stream at a boundary between blocks; free of batch size and length."},
+	{"step", "step", "number of updates made before the measurement: step 0 is the initialised model."},
+	{"", "after warm-up", "the first probe at or after the first step with the largest learning rate."},
+	{"", "clipped", "share of steps at which clipping scaled the gradient."},
+	{"", "diverged", "the loss or a gradient stopped being finite; a result, not a failure."},
+	{"", "±, [lo, hi]", "95 % interval of the mean over seeds, by Student's t; of gradient norms, of the geometric mean."},
+}
+
+// defined is the definitions, in the words of the runs themselves where these
+// recorded any, followed by what else they recorded.
 func defined(e *results.Experiment) []definition {
-	out := slices.Clone(definitions)
 	recorded := map[string]string{}
 	for _, a := range e.Arms {
 		for _, r := range a.Runs {
 			if m, ok := r.Manifest["metrics"].(map[string]any); ok {
 				for k, v := range m {
-					recorded[results.Printable(k)] = results.Printable(fmt.Sprint(v))
+					recorded[k] = results.Printable(fmt.Sprint(v))
 				}
 			}
 		}
 	}
-	var terms []string
-	for k := range recorded {
-		terms = append(terms, k)
+	out := slices.Clone(definitions)
+	for i, d := range out {
+		if words, ok := recorded[d.key]; ok {
+			out[i].Meaning = words
+			delete(recorded, d.key)
+		}
 	}
-	slices.Sort(terms)
-	for _, k := range terms {
-		out = append(out, definition{k, recorded[k]})
+	for _, k := range slices.Sorted(maps.Keys(recorded)) {
+		out = append(out, definition{Term: results.Printable(k), Meaning: recorded[k]})
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func gradHeatmap(s *source) (*figure, error) {
 				continue
 			}
 			for _, v := range slices.Concat(h.z...) {
-				if v > 0 && !math.IsInf(v, 0) {
+				if v > 0 && drawable(v) {
 					lo, hi = min(lo, v), max(hi, v)
 				}
 			}

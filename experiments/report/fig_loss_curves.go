@@ -44,7 +44,7 @@ func lossCurves(s *source) (*figure, error) {
 				return nil, err
 			}
 			for _, y := range set.values() {
-				if !math.IsNaN(y) && !math.IsInf(y, 0) {
+				if drawable(y) {
 					lo, hi = min(lo, y), max(hi, y)
 				}
 			}

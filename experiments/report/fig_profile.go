@@ -27,7 +27,7 @@ func streamProfile(s *source) (*figure, error) {
 		name: "stream_profile", title: "Gradient of the residual stream, per token", yLabel: "stream gradient per token, RMS",
 		caption: "RMS over tokens of the norm of the gradient of the summed loss at the residual stream, at the boundaries between blocks: free of batch size and length.",
 		of:      func(p *results.Probes) []results.Profile { return p.Stream },
-		x:       func(i, n int) float64 { return float64(i) / float64(n-1) }, // boundary i of n-1 blocks
+		x:       func(i, n int) float64 { return float64(i) / float64(max(n-1, 1)) }, // boundary i of n-1 blocks
 	})
 }
 
@@ -118,6 +118,7 @@ func logAxis(lo, hi float64) axis {
 	if !(lo > 0 && hi < math.Inf(1)) {
 		lo, hi = 0.1, 1
 	}
+	lo = max(lo, 1/extreme)
 	if pad := math.Sqrt(3 / (hi / lo)); pad > 1 {
 		lo, hi = lo/pad, hi*pad
 	}
@@ -195,7 +196,7 @@ func (set profileSet) max() float64 { return set.fold(math.Inf(-1), math.Max) }
 func (set profileSet) fold(x float64, f func(a, b float64) float64) float64 {
 	for _, p := range set.all() {
 		for _, v := range p.Values {
-			if v.Finite() && v.Float() > 0 {
+			if v.Finite() && drawable(v.Float()) && v.Float() > 0 {
 				x = f(x, v.Float())
 			}
 		}

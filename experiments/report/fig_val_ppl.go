@@ -27,7 +27,7 @@ func valPPL(s *source) (*figure, error) {
 		sheet:   &sheet{title: "Final validation perplexity", cols: 1},
 		data:    pplTable(s),
 	}
-	y := axis{lo: lo, hi: hi, log: hi/lo > 4, ticks: linearTicks(5), grid: true}
+	y := axis{lo: lo, hi: hi, log: lo > 0 && hi/lo > 4, ticks: linearTicks(5), grid: true}
 	if y.log {
 		y.ticks = plot.TickerFunc(logTicks)
 	}
@@ -47,14 +47,15 @@ func pplRange(s *source) (lo, hi float64, found bool) {
 	var ends []float64
 	for _, a := range s.Arms {
 		e := a.Estimate(ppl)
-		if e.HasInterval() {
+		if e.HasInterval() && drawable(e.Lo) && drawable(e.Hi) {
 			ends = append(ends, e.Lo, e.Hi)
 		}
 		for _, v := range a.Finite(ppl) {
+			v = min(v, extreme/10)
 			lo, hi, found = min(lo, v), max(hi, v), true
 		}
 	}
-	room := max(hi-lo, 0.02*hi)
+	room := max(hi-lo, 0.02*math.Abs(hi), 1e-9)
 	low, high := lo, hi
 	for _, v := range ends {
 		low, high = min(low, max(v, lo-room/2)), max(high, min(v, hi+room/2))

@@ -2,7 +2,6 @@ package report
 
 import (
 	"image/color"
-	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -67,7 +66,7 @@ func (l line) Plot(c draw.Canvas, p *plot.Plot) {
 func (l line) place(c draw.Canvas, p *plot.Plot, x vg.Length, y float64) (vg.Point, bool) {
 	_, log := p.Y.Scale.(plot.LogScale)
 	switch {
-	case math.IsNaN(y) || math.IsInf(y, 0):
+	case !drawable(y):
 		at := vg.Point{X: x, Y: c.Max.Y - 3}
 		cross(c, at, l.colour)
 		return at, false
@@ -102,7 +101,7 @@ type band struct {
 // Plot implements plot.Plotter.
 func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 	_, log := p.Y.Scale.(plot.LogScale)
-	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) || log && v <= 0 }
+	bad := func(v float64) bool { return !drawable(v) || log && v <= 0 }
 	for start := 0; start < len(b.x); {
 		end := start
 		for end < len(b.x) && !bad(b.lo[end]) && !bad(b.hi[end]) {

@@ -93,8 +93,9 @@ func (l latin) FillString(f font.Face, at vg.Point, text string) {
 		}
 	}
 	if f.Font.Weight != xfont.WeightNormal {
-		// vgpdf registers a bold font without saying that it is one, and then does not find it. Another family has no such trouble.
-		f.Font.Variant, f.Font.Weight = f.Font.Variant+"Bold", xfont.WeightNormal
+		// vgpdf embeds the files of all fonts under one name, so that a document can only have one of them.
+		f.Font.Weight = xfont.WeightNormal
+		f = font.DefaultCache.Lookup(f.Font, f.Font.Size)
 	}
 	l.Canvas.FillString(f, at, b.String())
 }

@@ -7,16 +7,37 @@ import (
 	"gonum.org/v1/plot"
 )
 
+// extreme bounds what is drawn to scale, and its reciprocal what is on a
+// logarithmic axis. Numbers beyond are the wreckage of a divergence: they are
+// marked like infinities, and ratios of the others stay within float64.
+const extreme = 1e150
+
+// drawable reports whether a number can have a place on an axis.
+func drawable(x float64) bool { return math.Abs(x) <= extreme }
+
 // linearTicks puts about n labels at multiples of 1, 2 or 5 times a power of ten.
 func linearTicks(n int) plot.TickerFunc {
 	return func(lo, hi float64) (ticks []plot.Tick) {
 		step := niceStep((hi - lo) / float64(n))
 		decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-		for k := math.Ceil(lo/step - 1e-9); k*step <= hi+1e-9*step; k++ {
-			ticks = append(ticks, plot.Tick{Value: k * step, Label: minus(strconv.FormatFloat(k*step+0, 'f', decimals, 64))})
+		first := math.Ceil(lo/step - 1e-9)
+		for i := range 2 * n {
+			v := (first + float64(i)) * step
+			if !(v <= hi+1e-9*step) {
+				break
+			}
+			ticks = append(ticks, plot.Tick{Value: v, Label: linearLabel(v, decimals)})
 		}
 		return ticks
 	}
+}
+
+// linearLabel has a fixed number of decimals while that is short.
+func linearLabel(v float64, decimals int) string {
+	if decimals > 6 || math.Abs(v) >= 1e7 {
+		return minus(strconv.FormatFloat(v, 'g', 3, 64))
+	}
+	return minus(strconv.FormatFloat(v+0, 'f', decimals, 64)) // + 0: no negative zero
 }
 
 // niceStep is the least of 1, 2, 5 times a power of ten that is not below raw.

@@ -264,6 +264,41 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 	}
 }
 
+// The fast scanner takes only what encoding/json takes, and reads the same in it.
+func FuzzScan(f *testing.F) {
+	f.Add(row.AppendJSON(nil))
+	f.Add(Layer{Layer: NoLayer, Module: "é", Value: Known(math.NaN())}.AppendJSON(nil))
+	for _, value := range []string{"-0", "0.5", "-1e-7", "1.", "01", ".5", "1.e5", "0x1p4", "1_0", "Inf", "1e999", `"-Inf"`, `"Inf"`, "null", "", "-", "1e", "+1"} {
+		f.Add([]byte(`{"step":3,"layer":1,"module":"m","param":"","quantity":"q","value":` + value + `,"numel":1}`))
+	}
+	f.Add([]byte(`{"step":03,"layer":1,"module":"m","param":"","quantity":"q","value":1,"numel":1}`))
+	f.Add([]byte(`{"step":3,"layer":1,"module":"m\u0041","param":"","quantity":"q","value":1,"numel":9999999999999999999}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var fast, slow Layer
+		if !new(scanner).layer(line, &fast) {
+			return
+		}
+		if err := json.Unmarshal(line, &slow); err != nil {
+			t.Fatalf("%s was read, but is no JSON: %v", line, err)
+		}
+		if a, b := fast.AppendJSON(nil), slow.AppendJSON(nil); !bytes.Equal(a, b) {
+			t.Fatalf("read as %s instead of %s", a, b)
+		}
+	})
+}
+
+// What AppendJSON writes of plain names, the scanner reads without help.
+func TestScanReadsWhatIsWritten(t *testing.T) {
+	for _, v := range []Value{{}, Known(0), Known(math.Copysign(0, -1)), Known(-1.5), Known(1e-9), Known(1e300), Known(math.NaN()), Known(math.Inf(-1))} {
+		in := row
+		in.Value = v
+		var out Layer
+		if !new(scanner).layer(in.AppendJSON(nil), &out) || !bytes.Equal(out.AppendJSON(nil), in.AppendJSON(nil)) {
+			t.Errorf("%s came back as %s", in.AppendJSON(nil), out.AppendJSON(nil))
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(append(row.AppendJSON(nil), '\n'))
 	f.Add(append(step.AppendJSON(nil), '\n'))

@@ -18,17 +18,17 @@ const maxLine = 64 << 10
 // ReadSteps streams the rows of a metrics.jsonl. A last line that was cut off
 // by the death of its writer is passed over; any other fault ends the sequence
 // with an error that names the line.
-func ReadSteps(r io.Reader) iter.Seq2[Step, error] { return rows[Step](r, nil) }
+func ReadSteps(r io.Reader) iter.Seq2[Step, error] { return rows(r, nil, decode[Step]) }
 
 // ReadTiming streams the rows of a timing.jsonl, as ReadSteps does.
-func ReadTiming(r io.Reader) iter.Seq2[Timing, error] { return rows[Timing](r, nil) }
+func ReadTiming(r io.Reader) iter.Seq2[Timing, error] { return rows(r, nil, decode[Timing]) }
 
 // ReadLayers streams the rows of a layers.jsonl, as ReadSteps does. With
 // quantities given, only their rows; the others are not even decoded, which is
 // most of the cost of such a file.
 func ReadLayers(r io.Reader, quantities ...string) iter.Seq2[Layer, error] {
 	if len(quantities) == 0 {
-		return rows[Layer](r, nil)
+		return rows(r, nil, layerDecoder())
 	}
 	quoted := make([][]byte, len(quantities))
 	for i, q := range quantities {
@@ -43,7 +43,7 @@ func ReadLayers(r io.Reader, quantities ...string) iter.Seq2[Layer, error] {
 		return false
 	}
 	return func(yield func(Layer, error) bool) {
-		for l, err := range rows[Layer](r, mention) {
+		for l, err := range rows(r, mention, layerDecoder()) {
 			// A mention may stand in another field.
 			if err == nil && !slices.Contains(quantities, l.Quantity) {
 				continue
@@ -55,8 +55,21 @@ func ReadLayers(r io.Reader, quantities ...string) iter.Seq2[Layer, error] {
 	}
 }
 
+func decode[T any](line []byte, row *T) error { return json.Unmarshal(line, row) }
+
+// layerDecoder decodes one line after another.
+func layerDecoder() func([]byte, *Layer) error {
+	s := new(scanner)
+	return func(line []byte, l *Layer) error {
+		if s.layer(line, l) {
+			return nil
+		}
+		return json.Unmarshal(line, l)
+	}
+}
+
 // rows decodes the lines of r that keep accepts (nil: all).
-func rows[T any](r io.Reader, keep func([]byte) bool) iter.Seq2[T, error] {
+func rows[T any](r io.Reader, keep func([]byte) bool, decode func([]byte, *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		br := bufio.NewReaderSize(r, maxLine)
 		for n := 1; ; n++ {
@@ -71,7 +84,7 @@ func rows[T any](r io.Reader, keep func([]byte) bool) iter.Seq2[T, error] {
 			}
 			line = bytes.TrimSpace(line)
 			if len(line) > 0 && (keep == nil || keep(line)) {
-				err := json.Unmarshal(line, &row)
+				err := decode(line, &row)
 				if err != nil && end == io.EOF {
 					return // torn
 				}

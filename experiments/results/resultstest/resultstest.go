@@ -6,6 +6,7 @@ package resultstest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -121,8 +122,18 @@ func (s Spec) run(dir string, c *results.Cell) error {
 	sum.ID, sum.Dir, sum.ConfigHash, sum.Params = c.ID, rel, c.ConfigHash, c.Params
 	c.Status = sum.Status
 	return errors.Join(sink.Close(),
-		results.WriteJSON(dir, rel+"/"+results.SummaryFile, sum),
-		results.WriteJSON(dir, rel+"/"+results.ManifestFile, m.manifest(c.ID, s.Name)))
+		writeJSON(filepath.Join(path, results.SummaryFile), sum),
+		writeJSON(filepath.Join(path, results.ManifestFile), m.manifest(c.ID, s.Name)))
+}
+
+// writeJSON does not wait for the disk, as results.WriteJSON would: a test has
+// hundreds of these.
+func writeJSON(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, b, 0o666)
 }
 
 // quality moves the final loss of arms that have no depth.

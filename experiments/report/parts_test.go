@@ -1,0 +1,175 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+
+	"ablate/experiments/results"
+	"ablate/experiments/results/resultstest"
+)
+
+func labels(ticks []plot.Tick) (out []string) {
+	for _, t := range ticks {
+		if !t.IsMinor() {
+			out = append(out, strings.NewReplacer(up, "^", down, "").Replace(t.Label))
+		}
+	}
+	return out
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		ticker plot.TickerFunc
+		lo, hi float64
+		want   string
+	}{
+		{linearTicks(4), 0, 300, "0 100 200 300"},
+		{linearTicks(5), 10.46, 11.6, "10.5 11.0 11.5"},
+		{linearTicks(5), -1, 1, "–1.0 –0.5 0.0 0.5 1.0"},
+		{logTicks, 0.9, 110, "1 10 100"},
+		{logTicks, 4, 130, "5 10 20 50 100"},
+		{logTicks, 1e-5, 1.1, "10^–5 10^–4 10^–3 10^–2 10^–1 10^0"},
+		{logTicks, 9.5, 11.2, "9.5 10.0 10.5 11.0"},
+		{logTicks, 2e-6, 3e-5, "2·10^–6 5·10^–6 10^–5 2·10^–5"},
+	} {
+		if got := strings.Join(labels(c.ticker(c.lo, c.hi)), " "); got != c.want {
+			t.Errorf("%v to %v: %q, want %q", c.lo, c.hi, got, c.want)
+		}
+	}
+	// Ranges that training never gives, and files may: no panic, no endless list.
+	for _, ticker := range []plot.TickerFunc{linearTicks(5), logTicks} {
+		for _, r := range [][2]float64{{1 / extreme, extreme}, {1e149, 1e149 * (1 + 1e-15)}, {1, 1 + 1e-15}, {5, 5}} {
+			if n := len(ticker(r[0], r[1])); n > 10000 {
+				t.Errorf("%v: %d ticks", r, n)
+			}
+		}
+	}
+}
+
+func TestWrapAndFit(t *testing.T) {
+	width := func(s string) vg.Length { return vg.Length(len(s)) }
+	if got := wrap("at the end (step\u00a0290)", width, 12); !slices.Equal(got, []string{"at the end", "(step\u00a0290)"}) {
+		t.Errorf("wrapped as %q", got)
+	}
+	for _, s := range []string{"", "short", "a name that is much too long for its place, number 13", strings.Repeat("W", 200)} {
+		got := fit(s, tickStyle, 100)
+		if w := tickStyle.Width(got); w > 100 {
+			t.Errorf("%q is %v wide", got, w)
+		}
+		if tickStyle.Width(s) <= 100 && got != s {
+			t.Errorf("%q fits, and became %q", s, got)
+		}
+	}
+	if a, b := fit("a name that is long, number 13", tickStyle, 60), fit("a name that is long, number 14", tickStyle, 60); a == b {
+		t.Errorf("two names both became %q", a)
+	}
+}
+
+func TestColours(t *testing.T) {
+	for i, m := range [][2]float64{{0, 0}, {1, 1}, {-3, 0}, {9, 1}} {
+		if along(viridis, m[0]) != along(viridis, m[1]) {
+			t.Errorf("%d: ends of a colour map are not held", i)
+		}
+	}
+	for n := 1; n <= 12; n++ {
+		seen := map[ink]bool{}
+		for i := range n {
+			seen[ordered(i, n)] = true
+		}
+		if len(seen) != n {
+			t.Errorf("%d depths have %d colours", n, len(seen))
+		}
+	}
+	h := heat{lo: 1e-3, hi: 10}
+	for v, want := range map[float64]int{1e-3: 0, 1e-9: 0, 10: shades - 1, 1e9: shades - 1, 0.1: shades / 2, 0: -1, -1: -1, math.Inf(1): -2} {
+		if got := h.shade(v); got != want {
+			t.Errorf("shade of %v is %d, want %d", v, got, want)
+		}
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	words := func(spec resultstest.Spec) string {
+		a := load(t, fabricate(t, spec)).answer()
+		text := a.Lead + "\n" + strings.Join(a.Notes, "\n")
+		for _, i := range a.Items {
+			text += "\n" + i.Where + ": " + i.Text
+		}
+		return strings.ReplaceAll(text, "\u00a0", " ")
+	}
+	for _, c := range []struct {
+		name  string
+		spec  resultstest.Spec
+		wants []string
+	}{
+		{"depth", resultstest.Depth(), []string{
+			"The smallest mean validation perplexity measured is that of pre with 24 layers, 8.71 ± 0.11 (95 % interval, n = 2).",
+			"No verdict is given: the arm with the fewest finished runs has 1, and a verdict needs at least 5 in each.",
+			"Diverged runs: 1.",
+			"24 layers: post 21.53 (n = 1), 1 of 2 diverged; pre 8.71 ± 0.11 (n = 2), loss −0.9041 nats relative to post (one shared seed)",
+			"relative to post by seed (n = 2, 0 is inside the interval)",
+		}},
+		{"activations", resultstest.Activations(), []string{
+			"No verdict is given where the 95 % interval of an arm overlaps with another's",
+			"gelu: 11.07 ± 0.21 (n = 5), loss +0.036 ± 0.026 nats relative to relu by seed (n = 5, 0 is outside the interval)",
+		}},
+	} {
+		got := words(c.spec)
+		for _, want := range c.wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", c.name, want, got)
+			}
+		}
+	}
+}
+
+func TestAttest(t *testing.T) {
+	s := load(t, fabricate(t, resultstest.Depth()))
+	arms, differ, same := attest(s.Experiment)
+	if len(arms) != 6 || differ[0].Key != "model.placement_formula" || differ[0].Values[0] != "N1(x + F(x))" || len(differ[0].Values) != 6 {
+		t.Errorf("what differs begins with %+v", differ[0])
+	}
+	i := slices.IndexFunc(same, func(a attested) bool { return a.Key == "cpu.kernel_path" })
+	if i < 0 || !slices.Equal(same[i].Values, []string{"portable"}) {
+		t.Errorf("the kernel path is not among what all share: %+v", same)
+	}
+	for in, want := range map[string]string{"1": "1", "9999": "9999", "12345": "12\u2009345", "1234567": "1\u2009234\u2009567", "123456": "123\u2009456", "-12345": "-12345", "1e-4567": "1e-4567"} {
+		if got := grouped(in); got != want {
+			t.Errorf("grouped(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestDefinedPrefersTheRunsOwnWords(t *testing.T) {
+	e := &results.Experiment{Arms: []*results.Arm{{Runs: []*results.Run{{Manifest: map[string]any{
+		"metrics": map[string]any{"val_ppl": "as the run says", "zz": "another"}}}}}}}
+	got := defined(e)
+	i := slices.IndexFunc(got, func(d definition) bool { return d.Term == "perplexity" })
+	if got[i].Meaning != "as the run says" || got[len(got)-1] != (definition{Term: "zz", Meaning: "another"}) || len(got) != len(definitions)+1 {
+		t.Errorf("defined as %+v", got)
+	}
+}
+
+func TestCommandDir(t *testing.T) {
+	for in, want := range map[string]string{"runs/depth": "runs/depth", "/home/someone/runs/depth": "depth", "my runs/it's": `'my runs/it'\''s'`, "runs//x/": "runs/x"} {
+		if got := commandDir(in); got != want {
+			t.Errorf("commandDir(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// The table of figures has no two lines with one name.
+func TestKinds(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range kinds {
+		if seen[k.name] || seen[k.alias] || k.build == nil {
+			t.Errorf("the line of %s repeats a name, or builds nothing", k.name)
+		}
+		seen[k.name], seen[k.alias] = true, true
+	}
+}
