@@ -1,0 +1,64 @@
+package golden
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ablate/graph"
+)
+
+// files lists the reference vectors of testdata by name.
+func files(t testing.TB, pattern string) []string {
+	t.Helper()
+	all, err := filepath.Glob("testdata/" + pattern + ".json.gz")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	return all
+}
+
+// load unpacks one file.
+func load(t testing.TB, path string) []byte {
+	t.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestAllFilesHold(t *testing.T) {
+	for _, path := range files(t, "*") {
+		for _, dtype := range []graph.Dtype{graph.Float64, graph.Float32} {
+			name := strings.TrimSuffix(filepath.Base(path), ".json.gz")
+			t.Run(name+"/"+dtype.String(), func(t *testing.T) {
+				r, err := Verify(name, load(t, path), dtype)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range r.Problems {
+					t.Error(p)
+				}
+				text, err := json.Marshal(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%s", text)
+			})
+		}
+	}
+}
