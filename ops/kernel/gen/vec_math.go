@@ -6,21 +6,18 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// Functions of groups of vectors. Coefficients of exp and log are those of the single precision
-// functions of the Cephes library (S. Moshier); errors are below two units in the last place.
+// Functions of groups of vectors. Errors are below two units in the last place, plus, for exp, what the
+// rounding of log₂ e makes of large arguments: |x|·2⁻²⁶.
 
-const (
-	log2e = 1.44269504088896341
-	ln2Hi = 0.693359375 // few bits: a multiple of it is exact
-	ln2Lo = -2.12194440e-4
-)
+const log2e = 1.44269504088896341
 
-// expPoly are the coefficients of (exp(r) - 1 - r)/r², highest power first.
-var expPoly = []float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
+// powerPoly are the coefficients of (2^r - 1)/r for |r| ≤ 1/2, highest power first. The relative error of
+// 2^r is below 1e-7, equal at its extremes (found by iterated weighted least squares).
+var powerPoly = []float32{0.001326472705, 0.009671512649, 0.05550733744, 0.2402224209, 0.6931469776}
 
 // expConstants are what exp reads, for hold.
 func (v *vec) expConstants() []float32 {
-	return append([]float32{log2e, ln2Hi, ln2Lo, v.expLow(), 1}, expPoly...)
+	return append([]float32{log2e, v.expLow(), 1}, powerPoly...)
 }
 
 // expLow is where exp becomes zero. AVX-512 scales by any power of two, through the denormal
@@ -42,23 +39,32 @@ func (v *vec) exp(x, n, y group, bounded bool) {
 		v.min(v.k(expHigh), x, x)
 	}
 	v.expReduced(x, n, y)
-	v.add(y, v.k(1), y)
+	v.mulAdd(x, v.k(1), y)
 	v.scaleBy(x, n, y)
 }
 
-// expReduced splits x into n·ln 2 + r, |r| ≤ ln 2/2, and computes y = exp(r) - 1. It overwrites x.
+// exp2 computes y = 2^x and overwrites x and n. x must be below 127; minus infinity gives zero.
+func (v *vec) exp2(x, n, y group) {
+	v.max(v.k(v.expLow()*log2e), x, x)
+	v.round(x, n)
+	v.sub(x, n, x)
+	v.mov(v.k(powerPoly[0]), y)
+	for _, c := range append(powerPoly[1:], 1) {
+		v.mulAdd(x, v.k(c), y)
+	}
+	v.scaleBy(x, n, y)
+}
+
+// expReduced splits x·log₂ e into n + r, |r| ≤ 1/2, leaves r in x and computes y = (2^r - 1)/r.
 func (v *vec) expReduced(x, n, y group) {
 	v.max(v.k(v.expLow()), x, x)
 	v.mul(x, v.k(log2e), n)
 	v.round(n, n)
-	v.subMul(n, v.k(ln2Hi), x)
-	v.subMul(n, v.k(ln2Lo), x)
-	v.mov(v.k(expPoly[0]), y)
-	for _, c := range expPoly[1:] {
+	v.mulSub(v.k(log2e), n, x)
+	v.mov(v.k(powerPoly[0]), y)
+	for _, c := range powerPoly[1:] {
 		v.mulAdd(x, v.k(c), y)
 	}
-	v.mul(y, x, y)
-	v.mulAdd(x, x, y)
 }
 
 // scaleBy computes y = y·2ⁿ. It overwrites n and t. AVX2 makes the power from its bits; the least
@@ -111,6 +117,7 @@ func (v *vec) tanh(x, n, t, h group) {
 	v.add(x, x, x)
 	v.clamp(x, flat)
 	v.expReduced(x, n, h)
+	v.mul(h, x, h)
 	v.powerOfTwo(n, t)
 	v.sub(t, v.k(1), x)
 	v.mulAdd(t, x, h)
@@ -127,13 +134,13 @@ var millsPoly = []float32{0.123671565, 0.123741777, 0.110296312, 0.100322181, 0.
 
 // tail computes e = exp(-x²/2), q = Φ(-|x|) and a = |x|. It overwrites n and keeps x.
 func (v *vec) tail(x, a, n, e, q group) {
-	v.mul(x, v.k(-0.5), a)
+	v.mul(x, v.k(-0.5*log2e), a)
 	v.mul(a, x, a)
-	v.exp(a, n, e, false)
+	v.exp2(a, n, e)
 	v.and(x, v.k(bits(0x7fffffff)), a)
-	v.mov(v.k(1), n)
-	v.mov(n, q)
+	v.mov(v.k(1), q)
 	v.addMul(a, v.k(millsScale), q)
+	v.mov(v.k(1), n)
 	v.div(n, q, n)
 	last := len(millsPoly) - 1
 	v.mov(v.k(millsPoly[last]), q)
@@ -144,9 +151,16 @@ func (v *vec) tail(x, a, n, e, q group) {
 	v.mul(q, e, q)
 }
 
-// logPoly are the coefficients of (log(1 + f) - f + f²/2)/f³, highest power first.
+// logPoly are the coefficients of (log(1 + f) - f + f²/2)/f³ for 1/√2 ≤ 1 + f < √2, highest power first:
+// those of logf in the Cephes library (S. Moshier).
 var logPoly = []float32{7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
 	-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1}
+
+// ln 2 in two parts; a multiple of the first is exact.
+const (
+	ln2High = 0.693359375
+	ln2Low  = -2.12194440e-4
+)
 
 // log computes y = log(x) for normal positive x. It overwrites x, e and f.
 func (v *vec) log(x, e, f, y group) {
@@ -164,8 +178,8 @@ func (v *vec) log(x, e, f, y group) {
 	}
 	v.mul(y, f, y)
 	v.mul(y, x, y)
-	v.addMul(e, v.k(ln2Lo), y)
+	v.addMul(e, v.k(ln2Low), y)
 	v.addMul(x, v.k(-0.5), y)
 	v.add(y, f, y)
-	v.addMul(e, v.k(ln2Hi), y)
+	v.addMul(e, v.k(ln2High), y)
 }
