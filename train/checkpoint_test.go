@@ -79,6 +79,7 @@ func unbroken(t testing.TB) string {
 }
 
 func TestInterruptionAtEveryStep(t *testing.T) {
+	t.Parallel()
 	want := unbroken(t)
 	for at := range 21 {
 		d := &runDir{dir: t.TempDir()}
@@ -123,6 +124,7 @@ func (l brokenLog) Step(s metrics.Step) error {
 }
 
 func TestDeathAtEveryStep(t *testing.T) {
+	t.Parallel()
 	want := unbroken(t)
 	for at := range int64(21) {
 		d := &runDir{dir: t.TempDir()}
@@ -258,6 +260,7 @@ func twoCheckpoints(t testing.TB) (d *runDir, newest string, content []byte) {
 // then flips bits all over it: Load refuses it, and Latest falls back to the
 // one before and says so.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	d, newest, content := twoCheckpoints(t)
 	c := mustOpen(t, d.dir)
 	damaged := func(what string, b []byte) {

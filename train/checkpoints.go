@@ -194,13 +194,17 @@ func (c *Checkpoints) rotate(step int64) error {
 
 // discard removes the checkpoints of steps greater than step: a run that
 // continues from there, or starts anew (step −1), is going to write its own.
+// An error is a *SaveError.
 func (c *Checkpoints) discard(step int64) error {
 	steps, err := c.steps()
-	if err != nil {
-		return err
+	if err == nil {
+		i, _ := slices.BinarySearch(steps, step+1)
+		err = c.remove(steps[i:])
 	}
-	i, _ := slices.BinarySearch(steps, step+1)
-	return c.remove(steps[i:])
+	if err != nil {
+		return &SaveError{c.dir, 0, err}
+	}
+	return nil
 }
 
 // remove takes names away before bytes, so that nothing half removed is ever
