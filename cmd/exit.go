@@ -1,6 +1,11 @@
 package cmd
 
 import (
+	"ablate/data"
+	"ablate/experiments/config"
+	"ablate/experiments/sweep"
+	"ablate/train"
+
 	"errors"
 	"fmt"
 )
@@ -54,4 +59,23 @@ func exitCode(err error) int {
 		}
 	}
 	return exitInternal
+}
+
+// exitRules say which code stands for which type of error, most specific first.
+var exitRules = []struct {
+	code int
+	is   func(error) bool
+}{
+	{exitUsage, is[*config.Error]},
+	{exitUsage, is[*sweep.Locked]},
+	{exitData, is[*data.Error]},
+	{exitResources, is[*sweep.Resources]},
+	{exitResources, is[*train.SaveError]},
+	{exitCheckpoint, is[*train.MismatchError]},
+	{exitCheckpoint, is[*train.CorruptError]},
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

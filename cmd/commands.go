@@ -1,0 +1,10 @@
+package cmd
+
+import "github.com/spf13/cobra"
+
+// commands lists the subcommands, in the order of the help.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.bench(),
+	}
+}
