@@ -18,8 +18,8 @@ import (
 // depth is an axis, as a dot plot otherwise.
 func valPPL(s *source) (*figure, error) {
 	lo, hi, found := pplRange(s)
-	if !found {
-		return nil, nil
+	if !found || len(s.Arms) == 1 && len(s.Arms[0].Runs) == 1 {
+		return nil, nil // one number is no figure
 	}
 	f := &figure{
 		name:    "val_ppl",

@@ -115,7 +115,7 @@ func TestAnswer(t *testing.T) {
 			"relative to post by seed (n = 2, 0 is inside the interval)",
 		}},
 		{"activations", resultstest.Activations(), []string{
-			"No verdict is given where the 95 % interval of an arm overlaps with another's",
+			"No verdict is given where the 95 % interval of an arm overlaps with another's, as do those of all 6 arms.",
 			"gelu: 11.07 ± 0.21 (n = 5), loss +0.036 ± 0.026 nats relative to relu by seed (n = 5, 0 is outside the interval)",
 		}},
 	} {

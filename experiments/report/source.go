@@ -112,6 +112,9 @@ func (s *source) stroke(number int) []vg.Length {
 // depthKeys is the legend of figures that colour by depth, or by arm.
 func (s *source) depthKeys() (keys []key) {
 	if s.depths == nil {
+		if len(s.groups) == 1 {
+			return nil // there is nothing to tell apart
+		}
 		for i, g := range s.groups {
 			keys = append(keys, key{text: g.label, colour: category(i), dashes: stroke(i)})
 		}

@@ -65,6 +65,9 @@ func (s *source) lead() string {
 	if where == "" {
 		return "No run has finished with a finite validation loss yet."
 	}
+	if len(s.Arms) == 1 {
+		return "Validation perplexity of " + where + "."
+	}
 	return "The smallest mean validation perplexity measured is that of " + where + "."
 }
 
@@ -170,6 +173,9 @@ func (s *source) overlapping() (out []string) {
 					names = append(names, labels[i])
 				}
 			}
+		}
+		if n := len(names); n > 2 && n == len(arms) {
+			names = []string{fmt.Sprintf("all %d arms", n)}
 		}
 		if len(names) > 0 {
 			out = append(out, where+strings.Join(names, ", "))
