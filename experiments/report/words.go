@@ -50,7 +50,7 @@ func (s *source) answer() answer {
 
 // lead names the arm with the smallest mean perplexity.
 func (s *source) lead() string {
-	best, where := math.Inf(1), ""
+	best, where, value := math.Inf(1), "", ""
 	for _, g := range s.groups {
 		for _, m := range g.arms {
 			if e := m.Estimate(ppl); e.N > 0 && e.Mean < best {
@@ -58,7 +58,7 @@ func (s *source) lead() string {
 				if s.depths != nil {
 					where += " with " + m.label
 				}
-				where += ", " + describe(e)
+				value = describe(e)
 			}
 		}
 	}
@@ -66,9 +66,9 @@ func (s *source) lead() string {
 		return "No run has finished with a finite validation loss yet."
 	}
 	if len(s.Arms) == 1 {
-		return "Validation perplexity of " + where + "."
+		return "The validation perplexity of " + where + " is " + value + "."
 	}
-	return "The smallest mean validation perplexity measured is that of " + where + "."
+	return "The smallest mean validation perplexity measured is that of " + where + ", " + value + "."
 }
 
 // atDepth compares the groups at one depth: each with its mean, and with its
