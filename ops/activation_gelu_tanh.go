@@ -26,6 +26,9 @@ var GELUTanh = Unary{
 func geluTanh(x float64) (t, dt float64) {
 	const cubic = 0.044715
 	slope := math.Sqrt(2 / math.Pi)
+	if math.Abs(x) > 100 { // long since flat, and the cube may overflow
+		return math.Copysign(1, x), 0
+	}
 	t = math.Tanh(slope * (x + cubic*x*x*x))
 	return t, (1 - t*t) * slope * (1 + 3*cubic*x*x)
 }

@@ -17,8 +17,9 @@ type fusedCase struct {
 	in    []graphtest.Input
 }
 
-func fusions(lead []int) []fusedCase {
-	const d, h = 6, 37
+// fusions lists them for rows of 6 entries and hidden layers of h.
+func fusions(lead []int, h int) []fusedCase {
+	const d = 6
 	x, up, down := normal("x", lead, d), normal("up", nil, h, d), normal("down", nil, d, h)
 	b, w, c := normal("b", nil, h), normal("w", nil, d), normal("c", nil, d)
 	return []fusedCase{
@@ -39,7 +40,7 @@ func fusions(lead []int) []fusedCase {
 				out = append(out, ops.Linear(between(in[0]), w, nil))
 			}
 			return out
-		}, []graphtest.Input{x, up, down2(h, d), normal("third", nil, 5, d)}},
+		}, []graphtest.Input{x, up, normal("second", nil, h, d), normal("third", nil, 5, d)}},
 		{"layernorm in a residual", 2, func(in []*graph.Node, between func(*graph.Node) *graph.Node) []*graph.Node {
 			n := ops.LayerNorm(between(in[0]), in[1], in[2], 1e-5)
 			return []*graph.Node{graph.Add(in[0], between(ops.Linear(n, in[3], nil)))}
@@ -67,12 +68,10 @@ func fusions(lead []int) []fusedCase {
 	}
 }
 
-func down2(h, d int) graphtest.Input { return normal("second", nil, h, d) }
-
 // fusedCases are the fused expressions, for the suites that walk all cases.
 func fusedCases(lead []int) []opCase {
 	var all []opCase
-	for _, c := range fusions(lead) {
+	for _, c := range fusions(lead, 37) {
 		all = append(all, opCase{name: named(c.name, lead), in: c.in,
 			f: func(in []*graph.Node) []*graph.Node { return c.f(in, plain) }})
 	}
@@ -84,11 +83,14 @@ func plain(x *graph.Node) *graph.Node { return x }
 // TestFusedEqualsUnfused compares every fused expression with the same one cut
 // apart, and counts what was fused.
 func TestFusedEqualsUnfused(t *testing.T) {
-	for _, lead := range [][]int{{5}, {3, 4}, {2, 130}} {
-		for _, c := range fusions(lead) {
+	for _, z := range []struct {
+		lead []int
+		h    int
+	}{{[]int{5}, 37}, {[]int{3, 4}, 37}, {[]int{2, 130}, 600}} { // the last in several blocks of rows and columns
+		for _, c := range fusions(z.lead, z.h) {
 			fused := evaluate[float32](t, func(in []*graph.Node) []*graph.Node { return c.f(in, plain) }, c.in, 2)
 			apart := evaluate[float32](t, func(in []*graph.Node) []*graph.Node { return c.f(in, graphtest.Opaque) }, c.in, 2)
-			name := named(c.name, lead)
+			name := named(c.name, z.lead)
 			if fused.stats.Fused != c.fused {
 				t.Errorf("%s: %d operations fused, want %d", name, fused.stats.Fused, c.fused)
 			}

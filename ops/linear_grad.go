@@ -126,17 +126,24 @@ func (o linearDW) Alias(slot int) int {
 	return -1
 }
 
-// Rows of dW in a part: enough to reuse x, few enough that small weights are
-// shared out too.
+// The size of a part: few enough rows of dW that x and they stay in the cache,
+// enough arithmetic to be worth a part, and a few parts where that allows it.
 const (
 	mostDWRows  = 112 // eight of the highest tiles of the AVX-512 kernel
 	leastDWRows = 28
+	leastDWWork = 2 << 20 // multiply-adds: some ten microseconds
 	wantDWParts = 4
 )
 
+// parts is the number of parts for a dW of out rows, in columns, summed over
+// the given number of rows.
+func (linearDW) parts(out, in, rows int) int {
+	worthwhile := max(1, min(wantDWParts, blocks(out, leastDWRows), out*in*rows/leastDWWork))
+	return max(blocks(out, mostDWRows), worthwhile)
+}
+
 func (o linearDW) Bind(c *graph.Call) []graph.Task {
-	out := width(c.In(0).Shape())
-	parts := max(blocks(out, mostDWRows), min(wantDWParts, blocks(out, leastDWRows)))
+	parts := o.parts(width(c.In(0).Shape()), width(c.In(1).Shape()), height(c.In(0).Shape()))
 	return []graph.Task{{Parts: parts, Run: graph.Typed(c, runLinearDW[float32], runLinearDW[float64])(c, o, parts)}}
 }
 

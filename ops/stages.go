@@ -100,22 +100,26 @@ func bindStages[T graph.Float](c *graph.Call, s stages) []boundStage[T] {
 }
 
 // run computes the stage on columns [c0, c1) of rows [r0, r1) of a part, in
-// rows of n columns. tmp has at least c1-c0 elements.
+// rows of n columns. tmp has chunk elements.
 func (b *boundStage[T]) run(part, parts, r0, r1, c0, c1, n int, tmp []T) {
 	y := graph.Part[T](b.out, part, parts)
 	p, q, r := graph.Part[T](b.in[0], part, parts), graph.Part[T](b.in[1], part, parts), graph.Part[T](b.in[2], part, parts)
-	for row := r0; row < r1; row++ {
-		lo, hi := row*n+c0, row*n+c1
+	from, to, size, next := r0*n+c0, (r1-1)*n+c1, c1-c0, n // row by row
+	if size == n {
+		size, next = chunk, chunk // rows without gaps
+	}
+	for lo := from; lo < to; lo += next {
+		hi := min(lo+size, to)
 		b.f(y[lo:hi], p[lo:hi], q[lo:hi], r[lo:hi], tmp)
 	}
 }
 
-// Sizes of the blocks on which stages run: some ten thousand elements, in the
-// second-level cache, or nearly in the first, when a stage reads what the
-// product wrote. Columns come in whole panels.
+// The size of the blocks on which stages run: some ten thousand elements, in
+// the second-level cache when a stage reads what the product wrote. Columns
+// come in whole panels, at most a chunk of them.
 const (
 	stageRows = 96
-	stageCols = 256
+	stageCols = 512
 )
 
 // byBlocks hands out a result of m rows and n columns in blocks, all of it at
