@@ -18,9 +18,9 @@ type attested struct {
 	Values []string // one for each arm; a single one where all arms agree
 }
 
-// unattested are the entries that say which run it is, not what it is, and the
-// list of all blocks, which is too long for a table.
-var unattested = []string{"format", "id", "config_hash", "name", "experiment", "arm", "resumed", "metrics", "blocks"}
+// unattested are the entries that say which run it is, not what it is, the list
+// of all blocks, which is too long for a table, and the planner's statistics.
+var unattested = []string{"format", "id", "config_hash", "name", "experiment", "arm", "resumed", "metrics", "blocks", "planner"}
 
 // attest splits the manifests' entries into those that differ between arms and
 // those that every arm shares. Whatever keys there are, are shown.
