@@ -114,6 +114,12 @@ func Attention[T Float](o, lse, q, k, v []T, shape *AttentionShape[T], scratch [
 	a.allocate(scratch)
 	for h := a.From * a.H / a.G; h < a.To*a.H/a.G; h++ {
 		a.startHead(h)
+		if a.T <= fewQueries {
+			for i := range a.T {
+				a.forwardRow(i)
+			}
+			continue
+		}
 		for i := 0; i < a.T; i += PanelWidth {
 			a.forward(i)
 		}

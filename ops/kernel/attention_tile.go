@@ -176,14 +176,18 @@ func (a *attention[T]) times(f, p []T, t tile) {
 	}
 }
 
-// dropout fills the panel of factors, if there is dropout. The weight of query i and key j of head h
-// has the index (h·T + i)·S + j.
+// dropIndex is the index of the weight of query i and key j for the dropout's generator.
+func (a *attention[T]) dropIndex(i, j int) uint64 {
+	return (uint64(a.head)*uint64(a.T)+uint64(i))*uint64(a.S) + uint64(j)
+}
+
+// dropout fills the panel of factors, if there is dropout.
 func (a *attention[T]) dropout(t tile) {
 	if a.kept == nil {
 		return
 	}
 	for c := range t.m {
-		at := (uint64(a.head)*uint64(a.T)+uint64(t.i+c))*uint64(a.S) + uint64(t.j)
+		at := a.dropIndex(t.i+c, t.j)
 		for r := range t.n {
 			a.kept[r*PanelWidth+c] = a.drop.factor(at + uint64(r))
 		}

@@ -49,7 +49,13 @@ func rotate[T Float](y, x, cos, sin []T, s *RoPEShape, sign T) {
 // rotateHalves turns the pairs (x[j], x[j+half]).
 func rotateHalves[T Float](y, x, cos, sin []T, sign T) {
 	half := len(cos)
-	sin = sin[:half]
+	if half == 0 {
+		return
+	}
+	sin, x, y = sin[:half], x[:2*half], y[:2*half]
+	if isFloat32[T]() && rotateHalvesVector(as32(y), as32(x), as32(cos), as32(sin), float32(sign)) {
+		return
+	}
 	xa, xb := x[:half], x[half:2*half]
 	ya, yb := y[:half], y[half:2*half]
 	for j, c := range cos {

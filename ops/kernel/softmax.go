@@ -27,7 +27,7 @@ func expRow[T Float](y, x []T) (m, s T) {
 			return T(m), T(s)
 		}
 	}
-	m = Max(x)
+	m = max(Max(x), lowest[T]()) // with nothing but -Inf the sum is 0
 	for i, v := range x {
 		e := exp(v - m)
 		if y != nil {

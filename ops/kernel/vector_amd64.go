@@ -67,6 +67,60 @@ func normGradVector(g *normGrad[float32]) bool {
 	return true
 }
 
+func dytVector(y, x, w, b []float32, alpha float32, rows, d int) bool {
+	a := rowArgs{rows: rows, d: d, y: unsafe.SliceData(y), x: unsafe.SliceData(x), w: unsafe.SliceData(w), b: unsafe.SliceData(b), scale: alpha}
+	switch active {
+	case pathAVX512:
+		dyt512(&a)
+	case pathAVX2:
+		dyt256(&a)
+	default:
+		return false
+	}
+	return true
+}
+
+func dytGradVector(g *dytGrad[float32]) bool {
+	a := rowArgs{rows: g.rows, d: g.d, y: unsafe.SliceData(g.dx), x: unsafe.SliceData(g.x), dy: unsafe.SliceData(g.dy), w: unsafe.SliceData(g.w),
+		dw: unsafe.SliceData(g.dw), db: unsafe.SliceData(g.db), addend: unsafe.SliceData(g.addend), mean: unsafe.SliceData(g.dalpha), scale: g.alpha}
+	switch active {
+	case pathAVX512:
+		dytGrad512(&a)
+	case pathAVX2:
+		dytGrad256(&a)
+	default:
+		return false
+	}
+	return true
+}
+
+// rowDotsVector computes dst[r] = Σ x[r, ·] ⊙ w.
+func rowDotsVector(dst, x []float32, ldx int, w []float32) bool {
+	a := rowArgs{rows: len(dst), d: len(w), x: unsafe.SliceData(x), ldX: 4 * ldx, w: unsafe.SliceData(w), mean: unsafe.SliceData(dst)}
+	switch active {
+	case pathAVX512:
+		rowDots512(&a)
+	case pathAVX2:
+		rowDots256(&a)
+	default:
+		return false
+	}
+	return true
+}
+
+func rotateHalvesVector(y, x, cos, sin []float32, sign float32) bool {
+	yp, xp, c, s := unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(cos), unsafe.SliceData(sin)
+	switch active {
+	case pathAVX512:
+		rotateHalves512(yp, xp, c, s, len(cos), sign)
+	case pathAVX2:
+		rotateHalves256(yp, xp, c, s, len(cos), sign)
+	default:
+		return false
+	}
+	return true
+}
+
 // expRowVector computes y = exp(x - max) of one row, or only the maximum and the sum if y is nil.
 func expRowVector(y, x []float32) (m, sum float32, ok bool) {
 	a := rowArgs{rows: 1, d: len(x), y: unsafe.SliceData(y), x: unsafe.SliceData(x), mean: &m, rstd: &sum}

@@ -10,6 +10,14 @@ func normVector(y, x, w, b, mean, rstd []float32, rows, d int, eps float32, laye
 
 func normGradVector(g *normGrad[float32]) bool { return false }
 
+func dytVector(y, x, w, b []float32, alpha float32, rows, d int) bool { return false }
+
+func dytGradVector(g *dytGrad[float32]) bool { return false }
+
+func rowDotsVector(dst, x []float32, ldx int, w []float32) bool { return false }
+
+func rotateHalvesVector(y, x, cos, sin []float32, sign float32) bool { return false }
+
 func expRowVector(y, x []float32) (m, sum float32, ok bool) { return 0, 0, false }
 
 func softmaxGradVector(dx, dy, y []float32, rows, d int) bool { return false }

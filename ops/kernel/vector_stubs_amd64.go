@@ -24,6 +24,26 @@ func rmsNorm512(args *rowArgs)
 //go:noescape
 func normGrad512(args *rowArgs)
 
+// dyt512 computes w ⊙ tanh(alpha·x) + b of rows.
+//
+//go:noescape
+func dyt512(args *rowArgs)
+
+// dytGrad512 is the gradient of dyt.
+//
+//go:noescape
+func dytGrad512(args *rowArgs)
+
+// rowDots512 multiplies rows by a vector.
+//
+//go:noescape
+func rowDots512(args *rowArgs)
+
+// rotateHalves512 rotates the pairs (x[j], x[j+n]).
+//
+//go:noescape
+func rotateHalves512(y *float32, x *float32, cos *float32, sin *float32, n int, sign float32)
+
 // expRows512 computes y = exp(x - max) of rows, the maximum, and the sum.
 //
 //go:noescape
@@ -103,6 +123,26 @@ func rmsNorm256(args *rowArgs)
 //
 //go:noescape
 func normGrad256(args *rowArgs)
+
+// dyt256 computes w ⊙ tanh(alpha·x) + b of rows.
+//
+//go:noescape
+func dyt256(args *rowArgs)
+
+// dytGrad256 is the gradient of dyt.
+//
+//go:noescape
+func dytGrad256(args *rowArgs)
+
+// rowDots256 multiplies rows by a vector.
+//
+//go:noescape
+func rowDots256(args *rowArgs)
+
+// rotateHalves256 rotates the pairs (x[j], x[j+n]).
+//
+//go:noescape
+func rotateHalves256(y *float32, x *float32, cos *float32, sin *float32, n int, sign float32)
 
 // expRows256 computes y = exp(x - max) of rows, the maximum, and the sum.
 //
