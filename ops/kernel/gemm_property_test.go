@@ -13,7 +13,7 @@ func TestMulCrowded(t *testing.T) {
 	eachPath(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, form := range forms {
-			for _, s := range [][3]int{{100, 70, 40}, {90, 512, 512}, {512, 65, 33}, {300, 64, 600}} {
+			for _, s := range [][3]int{{100, 70, 40}, {30, 200, 512}, {200, 65, 33}, {220, 35, 600}} {
 				p := newProblem[float32](r, form, s[0], s[1], s[2], 0)
 				widen := func(x []float32, ld *int) []float32 {
 					rows, old := (len(x)+*ld-1) / *ld, *ld
