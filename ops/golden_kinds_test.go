@@ -11,18 +11,18 @@ import (
 // gated splits the input h = gate | value in two operands.
 func gated(u ops.Unary) func(*golden) ([]graphtest.Input, graphtest.Expr) {
 	return func(g *golden) ([]graphtest.Input, graphtest.Expr) {
-		for _, m := range []map[string]*tensor{g.Inputs, g.Grads} {
+		for _, m := range []map[string]*array{g.Inputs, g.Grads} {
 			m["gate"], m["value"] = halves(m["h"])
 		}
 		return nil, one(func(in []*graph.Node) *graph.Node { return ops.Gate(in[0], in[1], u) })
 	}
 }
 
-func halves(h *tensor) (a, b *tensor) {
+func halves(h *array) (a, b *array) {
 	s := append([]int{}, h.Shape...)
 	n := s[len(s)-1]
 	s[len(s)-1] = n / 2
-	a, b = &tensor{Shape: s}, &tensor{Shape: s}
+	a, b = &array{Shape: s}, &array{Shape: s}
 	for r := 0; r < len(h.Data); r += n {
 		a.Data = append(a.Data, h.Data[r:r+n/2]...)
 		b.Data = append(b.Data, h.Data[r+n/2:r+n]...)
@@ -67,7 +67,7 @@ func matrix(rows [][]int32) graphtest.Input {
 // (i, j, H) here.
 func goldenT5Bias(g *golden) ([]graphtest.Input, graphtest.Expr) {
 	t, h := g.Attrs.T, g.Inputs["rel_bias"].Shape[1]
-	for _, x := range []*tensor{g.Output, g.Dy} {
+	for _, x := range []*array{g.Output, g.Dy} {
 		moved := make([]float64, len(x.Data))
 		for i, v := range x.Data {
 			moved[i%(t*t)*h+i/(t*t)] = v

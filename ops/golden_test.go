@@ -13,8 +13,8 @@ import (
 	"ablate/ops"
 )
 
-// tensor is a value of a golden file.
-type tensor struct {
+// array is a value of a golden file.
+type array struct {
 	Shape []int
 	Data  []float64
 }
@@ -23,10 +23,10 @@ type tensor struct {
 // computed in float64 by an independent implementation.
 type golden struct {
 	Op     string
-	Inputs map[string]*tensor
-	Output *tensor
-	Dy     *tensor
-	Grads  map[string]*tensor
+	Inputs map[string]*array
+	Output *array
+	Dy     *array
+	Grads  map[string]*array
 	Attrs  struct {
 		Eps, Base, Scale, Softcap, Cap, Alpha float64
 		Style, Layout                         string

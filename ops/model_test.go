@@ -1,10 +1,14 @@
 package ops_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"ablate/graph"
 	"ablate/ops"
@@ -102,7 +106,7 @@ func around(c float64) graph.Init {
 }
 
 // compileModel compiles a training step on a fixed batch.
-func compileModel[T graph.Float](t testing.TB, z size, workers int) (*graph.Params[T], *graph.Program) {
+func compileModel[T graph.Float](t testing.TB, z size, workers int, opts ...graph.Option) (*graph.Params[T], *graph.Program) {
 	t.Helper()
 	g, err := graph.Build(graph.DtypeOf[T](), z.build)
 	if err != nil {
@@ -112,18 +116,24 @@ func compileModel[T graph.Float](t testing.TB, z size, workers int) (*graph.Para
 	p.Init(1, "")
 	team := graph.NewTeam(workers)
 	t.Cleanup(team.Close)
-	prog, err := graph.Compile(g, p, team)
+	prog, err := graph.Compile(g, p, team, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := graph.Stream(2, "", "tokens")
 	for _, name := range []string{"tokens", "targets"} {
-		for i := range graph.Slice[int32](prog.Input(name)) {
-			graph.Slice[int32](prog.Input(name))[i] = r.Int32N(int32(z.vocab))
-		}
+		copy(graph.Slice[int32](prog.Input(name)), z.tokens(name))
 	}
 	graph.Slice[T](prog.Input("seed"))[0] = 1 / T(z.batch*z.time)
 	return p, prog
+}
+
+// tokens are a batch of random tokens.
+func (z size) tokens(name string) []int32 {
+	r, x := graph.Stream(2, "", name), make([]int32, z.batch*z.time)
+	for i := range x {
+		x[i] = r.Int32N(int32(z.vocab))
+	}
+	return x
 }
 
 var models = map[string]size{
@@ -170,6 +180,62 @@ func TestModelGradients(t *testing.T) {
 	}
 }
 
+// TestModelEqualsTapeMachine compares programs, planned in several ways, with
+// Gorgonia's own machine on the same graph.
+func TestModelEqualsTapeMachine(t *testing.T) {
+	for name, z := range models {
+		want := z.tapeGradients(t)
+		for i, opts := range [][]graph.Option{nil, {graph.WithoutFusion()}, {graph.WithPending(0)}} {
+			p, prog := compileModel[float64](t, z, 2, opts...)
+			prog.Run()
+			for param, w := range want {
+				near(t, fmt.Sprintf("%s, plan %d: gradient of %s", name, i, param), p.Grad(param), w, 1e-9, 1e-12)
+			}
+		}
+	}
+}
+
+// tapeGradients runs Gorgonia's tape machine.
+func (z size) tapeGradients(t *testing.T) map[string][]float64 {
+	t.Helper()
+	g, err := graph.Build(graph.Float64, z.build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := graph.NewParams[float64](g)
+	p.Init(1, "")
+	w, mult := ops.RoPEFrequencies(z.d/z.heads, 10000, nil)
+	cos, sin := ops.RoPETables(w, mult, 0, z.time)
+	known := map[string]any{
+		"tokens": z.tokens("tokens"), "targets": z.tokens("targets"),
+		"seed": []float64{1 / float64(z.batch*z.time)}, "cos": cos, "sin": sin,
+	}
+	for _, n := range g.Expr().Inputs() {
+		x, ok := known[n.Name()]
+		if !ok {
+			x = slices.Clone(p.Value(n.Name()))
+		}
+		if err := gorgonia.Let(n, tensor.New(tensor.WithShape(n.Shape()...), tensor.WithBacking(x))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := map[string]*gorgonia.Value{}
+	for name, n := range g.GradNodes() {
+		read[name] = new(gorgonia.Value)
+		gorgonia.Read(n, read[name])
+	}
+	m := gorgonia.NewTapeMachine(g.Expr())
+	defer m.Close()
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	grads := map[string][]float64{}
+	for name, v := range read {
+		grads[name] = (*v).Data().([]float64)
+	}
+	return grads
+}
+
 func TestModelSameBytesForAnyNumberOfWorkers(t *testing.T) {
 	for name, z := range models {
 		var want []float32
@@ -187,44 +253,6 @@ func TestModelSameBytesForAnyNumberOfWorkers(t *testing.T) {
 			if n := testing.AllocsPerRun(10, prog.Run); n != 0 && !raced {
 				t.Errorf("%s: a step makes %v allocations with %d workers", name, n, workers)
 			}
-		}
-	}
-}
-
-// BenchmarkModel is forward and backward of the shapes of `ablate bench`, with
-// GFLOP/s by its formula: 6 a weight and token, 6·T·D a layer for attention.
-func BenchmarkModel(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		size
-	}{
-		{"ci-tiny", size{layers: 2, d: 64, heads: 4, kv: 4, ff: 256, vocab: 256, time: 64, batch: 8}},
-		{"nano", size{layers: 4, d: 128, heads: 4, kv: 4, ff: 512, vocab: 256, time: 128, batch: 8}},
-		{"small", size{layers: 6, d: 384, heads: 6, kv: 6, ff: 1536, vocab: 256, time: 256, batch: 8}},
-		{"llama-small", size{layers: 8, d: 512, heads: 8, kv: 2, ff: 1408, vocab: 8192, time: 256, batch: 4, llama: true}},
-		{"deep-narrow-pre", size{layers: 48, d: 64, heads: 4, kv: 4, ff: 256, vocab: 256, time: 64, batch: 4}},
-		{"deep-narrow-post", size{layers: 48, d: 64, heads: 4, kv: 4, ff: 256, vocab: 256, time: 64, batch: 4, post: true}},
-	} {
-		for _, workers := range []int{1, 2} {
-			b.Run(c.name+"/"+string(rune('0'+workers)), func(b *testing.B) {
-				p, prog := compileModel[float32](b, c.size, workers)
-				weights := 0
-				for _, s := range p.Specs() {
-					if len(s.Shape) == 2 && s.Name != "wpe" && !(c.llama && s.Name == "wte") {
-						weights += s.Size()
-					}
-				}
-				prog.Run()
-				b.ResetTimer()
-				for b.Loop() {
-					prog.Run()
-				}
-				tokens := float64(c.batch * c.time)
-				flops := tokens * 6 * float64(weights+c.layers*c.time*c.d)
-				b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-				b.ReportMetric(tokens*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
-				b.ReportMetric(0, "ns/op")
-			})
 		}
 	}
 }

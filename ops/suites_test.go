@@ -18,6 +18,17 @@ type values[T graph.Float] struct {
 // evaluate runs f with random gradients of all results but the free ones.
 func evaluate[T graph.Float](t *testing.T, f graphtest.Expr, in []graphtest.Input, workers int, free ...int) values[T] {
 	t.Helper()
+	return run[T](t, f, in, workers, free, nil)
+}
+
+// evaluateWith is evaluate with options of the planner.
+func evaluateWith[T graph.Float](t *testing.T, f graphtest.Expr, in []graphtest.Input, opts []graph.Option) values[T] {
+	t.Helper()
+	return run[T](t, f, in, 2, nil, opts)
+}
+
+func run[T graph.Float](t *testing.T, f graphtest.Expr, in []graphtest.Input, workers int, free []int, opts []graph.Option) values[T] {
+	t.Helper()
 	dy, err := graphtest.RandomGradients(f, in, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +36,7 @@ func evaluate[T graph.Float](t *testing.T, f graphtest.Expr, in []graphtest.Inpu
 	for _, i := range free {
 		dy[i] = nil
 	}
-	e, err := graphtest.Compile[T](f, in, dy, workers)
+	e, err := graphtest.Compile[T](f, in, dy, workers, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

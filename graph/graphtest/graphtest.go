@@ -38,14 +38,14 @@ type Eval[T graph.Float] struct {
 // and writes the inputs' numbers. dy has an entry for every result, nil where
 // the result does not enter the gradient; a nil dy asks for no gradient. Close
 // ends the workers.
-func Compile[T graph.Float](f Expr, in []Input, dy [][]float64, workers int) (*Eval[T], error) {
+func Compile[T graph.Float](f Expr, in []Input, dy [][]float64, workers int, opts ...graph.Option) (*Eval[T], error) {
 	e := &Eval[T]{in: in}
 	g, err := graph.Build(graph.DtypeOf[T](), func(s *graph.Scope) { e.build(s, f, dy) })
 	if err != nil {
 		return nil, err
 	}
 	e.team = graph.NewTeam(workers)
-	if e.prog, err = graph.Compile(g, graph.NewParams[T](g), e.team); err != nil {
+	if e.prog, err = graph.Compile(g, graph.NewParams[T](g), e.team, opts...); err != nil {
 		e.Close()
 		return nil, err
 	}

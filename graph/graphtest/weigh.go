@@ -61,27 +61,3 @@ func runUnweigh[T graph.Float](c *graph.Call) func(part, parts int, w *graph.Wor
 		}
 	}
 }
-
-// Opaque is x again, through an operation that no rule fuses with: an
-// expression with it in the middle runs unfused.
-func Opaque(x *graph.Node) *graph.Node { return graph.Apply1(opaque{}, x) }
-
-type opaque struct{}
-
-func (opaque) String() string { return "opaque" }
-
-func (opaque) Infer(in []graph.Shape) ([]graph.Shape, error) { return in, nil }
-
-func (opaque) Bind(c *graph.Call) []graph.Task {
-	return []graph.Task{c.Rows(graph.Typed(c, runOpaque[float32], runOpaque[float64])(c))}
-}
-
-func runOpaque[T graph.Float](c *graph.Call) func(part, parts int, w *graph.Worker) {
-	return func(part, parts int, _ *graph.Worker) {
-		copy(graph.Part[T](c.Out(0), part, parts), graph.Part[T](c.In(0), part, parts))
-	}
-}
-
-func (opaque) Grad(_, _, dout []*graph.Node) []*graph.Node {
-	return []*graph.Node{Opaque(dout[0])}
-}
