@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"ablate/train/metrics"
@@ -70,13 +71,21 @@ func (d *runDir) outcome(t testing.TB, r *Result) string {
 // unbroken is the outcome of the run without interruption.
 func unbroken(t testing.TB) string {
 	t.Helper()
-	d := &runDir{dir: t.TempDir()}
-	r, err := d.run(t, t.Context(), nil)
-	if err != nil || r.Status != metrics.Done {
-		t.Fatal(r, err)
-	}
-	return d.outcome(t, r)
+	unbrokenOnce.Do(func() {
+		d := &runDir{dir: t.TempDir()}
+		r, err := d.run(t, t.Context(), nil)
+		if err != nil || r.Status != metrics.Done {
+			t.Fatal(r, err)
+		}
+		unbrokenOutcome = d.outcome(t, r)
+	})
+	return unbrokenOutcome
 }
+
+var (
+	unbrokenOnce    sync.Once
+	unbrokenOutcome string
+)
 
 func TestInterruptionAtEveryStep(t *testing.T) {
 	t.Parallel()

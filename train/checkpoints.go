@@ -170,13 +170,18 @@ func writeAll(f io.Writer, head []byte, vectors []vector) error {
 }
 
 // publish gives a checkpoint its name. There is none of that name: a run
-// starts by discarding what it is going to write.
+// starts by discarding what it is going to write. The directory above is
+// synced too, since the names of the records and of c's own directory may be
+// as new.
 func (c *Checkpoints) publish(tmp, path string) error {
 	if err := c.disk.Rename(tmp, path); err != nil {
 		return err
 	}
 	failpoint(pointRenamed)
-	return c.disk.SyncDir(c.dir)
+	if err := c.disk.SyncDir(c.dir); err != nil {
+		return err
+	}
+	return c.disk.SyncDir(filepath.Dir(c.dir))
 }
 
 // rotate removes all but the newest checkpoints up to a step, and any beyond

@@ -9,8 +9,8 @@ import (
 // Progress is where a run stands.
 type Progress struct {
 	Step, Steps int           // updates made, and to make
-	Loss        float64       // of the last step
-	GradNorm    float64       // of the last step, before clipping
+	Loss        float64       // of the last step; NaN before the first
+	GradNorm    float64       // of the last step, before clipping; NaN before the first
 	ValLoss     metrics.Value // of the last evaluation
 	TokensPerS  float64       // target tokens a second in this session's steps
 	Elapsed     time.Duration // of this session

@@ -239,7 +239,7 @@ func TestEvaluationIsIndependentOfBatchSize(t *testing.T) {
 	var want float64
 	for _, rows := range []int{1, 3, 8, 64} {
 		m := newTestModel[float32](t, 4, rows, 2)
-		got, whole := Evaluate[float32](m.Eval, testData().Validation.Windows(testTime, 0), nil)
+		got, whole := Evaluate(m.Eval, testData().Validation.Windows(testTime, 0), nil)
 		if want == 0 {
 			want = got
 		}
