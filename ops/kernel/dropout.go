@@ -12,8 +12,15 @@ func Dropout[T Float](y, x []T, p float64, key [2]uint64, offset uint64) {
 		copy(y, x)
 		return
 	}
-	for i, v := range x {
-		y[i] = v * d.factor(offset+uint64(i))
+	i := 0
+	for ; i < len(x) && (offset+uint64(i))%wordsPerCounter != 0; i++ {
+		y[i] = x[i] * d.factor(offset+uint64(i))
+	}
+	if isFloat32[T]() && d.limit < 1<<32 {
+		i += dropoutVector(as32(y[i:]), as32(x[i:]), (offset+uint64(i))/wordsPerCounter, key, uint32(d.limit), float32(d.scale))
+	}
+	for ; i < len(x); i++ {
+		y[i] = x[i] * d.factor(offset+uint64(i))
 	}
 }
 
@@ -23,7 +30,7 @@ type dropper[T Float] struct {
 	limit uint64 // an element is dropped if its 32 random bits are below limit
 	scale T
 	block uint64 // the counter that bits belongs to
-	bits  [4]uint32
+	bits  [wordsPerCounter]uint32
 }
 
 func newDropper[T Float](p float64, key [2]uint64) dropper[T] {
@@ -43,31 +50,35 @@ func (d *dropper[T]) none() bool { return d.limit == 0 }
 
 // factor is that of element i. It is fastest when i grows by one from call to call.
 func (d *dropper[T]) factor(i uint64) T {
-	if b := i / 4; b != d.block {
+	if b := i / wordsPerCounter; b != d.block {
 		d.block, d.bits = b, philox(d.key, b)
 	}
-	if uint64(d.bits[i%4]) < d.limit {
+	if uint64(d.bits[i%wordsPerCounter]) < d.limit {
 		return 0
 	}
 	return d.scale
 }
 
-// philox returns 128 random bits for a counter: Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011,
-// "Parallel random numbers: as easy as 1, 2, 3"). key[0] is the generator's 64-bit key; counter and
+// Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3").
+const (
+	wordsPerCounter = 4
+	philoxRounds    = 10
+
+	philoxM0, philoxM1 = 0xD2511F53, 0xCD9E8D57
+	philoxW0, philoxW1 = 0x9E3779B9, 0xBB67AE85 // what the key grows by from round to round
+)
+
+// philox returns 128 random bits for a counter. key[0] is the generator's 64-bit key; counter and
 // key[1] are the low and high half of its 128-bit counter.
-func philox(key [2]uint64, counter uint64) [4]uint32 {
-	const (
-		m0, m1 = 0xD2511F53, 0xCD9E8D57
-		w0, w1 = 0x9E3779B9, 0xBB67AE85 // Weyl increments of the key
-	)
-	c := [4]uint32{uint32(counter), uint32(counter >> 32), uint32(key[1]), uint32(key[1] >> 32)}
+func philox(key [2]uint64, counter uint64) [wordsPerCounter]uint32 {
+	c := [wordsPerCounter]uint32{uint32(counter), uint32(counter >> 32), uint32(key[1]), uint32(key[1] >> 32)}
 	k0, k1 := uint32(key[0]), uint32(key[0]>>32)
-	for range 10 {
-		h0, l0 := bits.Mul32(m0, c[0])
-		h1, l1 := bits.Mul32(m1, c[2])
-		c = [4]uint32{h1 ^ c[1] ^ k0, l1, h0 ^ c[3] ^ k1, l0}
-		k0 += w0
-		k1 += w1
+	for range philoxRounds {
+		h0, l0 := bits.Mul32(philoxM0, c[0])
+		h1, l1 := bits.Mul32(philoxM1, c[2])
+		c = [wordsPerCounter]uint32{h1 ^ c[1] ^ k0, l1, h0 ^ c[3] ^ k1, l0}
+		k0 += philoxW0
+		k1 += philoxW1
 	}
 	return c
 }

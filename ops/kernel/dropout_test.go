@@ -54,6 +54,17 @@ func TestDropout(t *testing.T) {
 		}
 		noAllocs(t, "Dropout", func() { Dropout(z[:100], x, p, key, 3) })
 	})
+	// Around an overflow of the low half of the counter, and at any alignment, all paths agree.
+	for _, offset := range []uint64{0, 1, 2, 3, 1<<34 - 1000, 1<<34 - 4} {
+		var want []float32
+		onEachPath(t, func(t *testing.T) {
+			Dropout(y[:3000], x, p, key, offset)
+			if want == nil {
+				want = append(want, y[:3000]...)
+			}
+			same(t, "dropout", y[:3000], want)
+		})
+	}
 	Dropout(y, x, 0, key, 0)
 	same(t, "p = 0", y, x)
 	Dropout(y, x, 1, key, 0)

@@ -44,6 +44,11 @@ func rowDots512(args *rowArgs)
 //go:noescape
 func rotateHalves512(y *float32, x *float32, cos *float32, sin *float32, n int, sign float32)
 
+// dropout512 multiplies groups of 4 vectors by the factors of a dropout mask.
+//
+//go:noescape
+func dropout512(args *dropoutArgs)
+
 // expRows512 computes y = exp(x - max) of rows, the maximum, and the sum.
 //
 //go:noescape
@@ -143,6 +148,11 @@ func rowDots256(args *rowArgs)
 //
 //go:noescape
 func rotateHalves256(y *float32, x *float32, cos *float32, sin *float32, n int, sign float32)
+
+// dropout256 multiplies groups of 4 vectors by the factors of a dropout mask.
+//
+//go:noescape
+func dropout256(args *dropoutArgs)
 
 // expRows256 computes y = exp(x - max) of rows, the maximum, and the sum.
 //

@@ -22,6 +22,7 @@ func vector(c *build.Context) {
 		v.dytGrad()
 		v.rowDots()
 		v.rotateHalves()
+		v.dropout()
 		v.expRows()
 		v.softmaxLoss()
 		v.softmaxGrad()
