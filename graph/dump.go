@@ -62,10 +62,10 @@ func (g *Graph) label(n *Node) string {
 	return Sum{}.String()
 }
 
-// Dump writes the program as text: a line a task with its phase, parts and the
+// Dump writes the plan as text: a line a task with its phase, parts and the
 // memory that it reads and writes.
-func (p *Program) Dump(w io.Writer) error {
-	for _, t := range p.tasks {
+func (p *Plan) Dump(w io.Writer) error {
+	for _, t := range p.schedule.tasks {
 		kind := "all"
 		if t.Rows {
 			kind = "rows"

@@ -19,21 +19,10 @@ type Program struct {
 	inputs  map[string]*Buffer
 	outputs map[string]*Buffer
 	arena   []byte
-	stats   Stats
-	tasks   []*task
+	plan    *Plan
 }
 
 var _ gorgonia.VM = (*Program)(nil)
-
-// Stats is what the planner did.
-type Stats struct {
-	Calls, Fused int // calls in the program; operations that were fused into others
-	Tasks        int
-	Phases       int // barriers + 1
-	Arena        int // bytes of the arena, in which all intermediate values live
-	Values       int // bytes of all those values, had each its own memory
-	Local        int // bytes of memory of one worker
-}
 
 // phase is a set of items without dependencies on each other.
 type phase struct {
@@ -48,52 +37,26 @@ type item struct {
 	part int
 }
 
-// Option changes how a graph is compiled, never what it computes.
-type Option func(*options)
-
-type options struct {
-	fuse    bool
-	pending int
-}
-
-// WithoutFusion keeps every operation by itself, to test the fused ones.
-func WithoutFusion() Option { return func(o *options) { o.fuse = false } }
-
-// WithPending bounds the bytes that wait for a barrier; see pendingBudget.
-func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes } }
-
 // Compile turns g into a program that runs on team and works on params.
 func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (*Program, error) {
 	if err := params.fits(g); err != nil {
 		return nil, err
 	}
-	o := options{fuse: true, pending: pendingBudget}
-	for _, f := range opts {
-		f(&o)
-	}
-	l, err := lower(g)
+	plan, err := NewPlan(g, opts...)
 	if err != nil {
 		return nil, err
 	}
-	before := len(l.calls)
-	if o.fuse {
-		l.fuse()
-	}
-	s, local := l.schedule(o.pending)
-	blocks := l.blocks(s.values)
 	p := &Program{
-		team: team, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{}, tasks: s.tasks,
-		stats: Stats{Calls: len(l.calls), Fused: before - len(l.calls), Tasks: len(s.tasks), Phases: s.phases, Local: local},
+		team: team, plan: plan, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
+		arena: alignedBytes(plan.Stats.Arena), phases: plan.schedule.items(), workers: make([]Worker, team.Size()),
 	}
-	bindLeaves(l, p, params)
-	p.bindBlocks(blocks)
-	for name, v := range l.outputs {
+	bindLeaves(plan.lowered, p, params)
+	p.bindBlocks()
+	for name, v := range plan.lowered.outputs {
 		p.outputs[name] = v.Buffer
 	}
-	p.phases = s.items()
-	p.workers = make([]Worker, team.Size())
 	for i := range p.workers {
-		p.workers[i].local = alignedBytes(local + cacheLine)
+		p.workers[i].local = alignedBytes(plan.Stats.Local + cacheLine)
 	}
 	return p, nil
 }
@@ -124,17 +87,9 @@ func bindLeaves[T Float](l *lowered, p *Program, params *Params[T]) {
 	}
 }
 
-func (p *Program) bindBlocks(blocks []*block) {
-	for _, b := range blocks {
-		for _, v := range b.values {
-			if !v.home {
-				p.stats.Values += v.bytes()
-			}
-		}
-	}
-	p.stats.Arena = layout(blocks)
-	p.arena = alignedBytes(p.stats.Arena)
-	for _, b := range blocks {
+// bindBlocks gives results and scratch their places in the arena.
+func (p *Program) bindBlocks() {
+	for _, b := range p.plan.blocks {
 		var ptr unsafe.Pointer
 		if b.home != nil {
 			ptr = b.home.ptr
@@ -232,7 +187,7 @@ func (p *Program) HasInput(name string) bool { return p.inputs[name] != nil }
 func (p *Program) HasOutput(name string) bool { return p.outputs[name] != nil }
 
 // Stats says what the planner did.
-func (p *Program) Stats() Stats { return p.stats }
+func (p *Program) Stats() Stats { return p.plan.Stats }
 
 func find(m map[string]*Buffer, kind, name string) *Buffer {
 	b, ok := m[name]

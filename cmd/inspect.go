@@ -1,0 +1,199 @@
+package cmd
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"ablate/experiments/config"
+	"ablate/experiments/sweep"
+	"ablate/graph"
+	"ablate/nn"
+)
+
+// inspected is what inspect --json prints.
+type inspected struct {
+	Attestation nn.Attestation  `json:"model"`
+	Train       graph.Stats     `json:"train_program"`
+	KVBytes     int             `json:"kv_bytes_per_token_fp16"`
+	Decay       []inspectedSpec `json:"params"`
+}
+
+type inspectedSpec struct {
+	Name  string `json:"name"`
+	Shape []int  `json:"shape"`
+	Role  string `json:"role"`
+	Decay bool   `json:"decay"`
+}
+
+func (a *app) inspect() *cobra.Command {
+	var dot string
+	var params, program bool
+	c := &cobra.Command{
+		Use:   "inspect [CONFIG.yaml] [key=value …]",
+		Short: "What the built graph is: blocks, norms, parameters, FLOPs, memory",
+		Args:  args(atMostOneFile),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cfg, err := a.resolved(args)
+			if err != nil {
+				return err
+			}
+			m, err := nn.New(cfg.Model)
+			if err != nil {
+				return err
+			}
+			g, err := m.Train(graph.Float32, cfg.Train.Batch, cfg.Model.Context)
+			if err != nil {
+				return err
+			}
+			if dot != "" {
+				return writeDOT(g, dot)
+			}
+			plan, err := graph.NewPlan(g)
+			if err != nil {
+				return err
+			}
+			r := inspected{Attestation: m.Attest(g), Train: plan.Stats}
+			r.KVBytes = 2 * r.Attestation.KVCachePerToken
+			for _, p := range g.Params() {
+				r.Decay = append(r.Decay, inspectedSpec{p.Name, p.Shape, p.Role, p.Decay})
+			}
+			if a.json {
+				return a.printJSON(r)
+			}
+			a.printInspected(cfg, r, params)
+			if program {
+				a.printf("\n")
+				return plan.Dump(a.stdout)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&dot, "dot", "", "write the graph in Graphviz's language to `FILE`")
+	c.Flags().BoolVar(&params, "params", false, "list every parameter")
+	c.Flags().BoolVar(&program, "program", false, "list every task of the training program")
+	return c
+}
+
+func atMostOneFile(_ *cobra.Command, args []string) error {
+	if files, _ := split(args); len(files) > 1 {
+		return fmt.Errorf("one file at most is wanted; got %d", len(files))
+	}
+	return nil
+}
+
+// resolved is the configuration that a file, if there is one, and settings
+// give, complete but for what only a corpus can say: the byte vocabulary is
+// assumed where there is none.
+func (a *app) resolved(args []string) (sweep.Config, error) {
+	files, settings := split(args)
+	var layers []*config.Tree
+	for _, file := range files {
+		text, err := readFile(file)
+		if err != nil {
+			return sweep.Config{}, err
+		}
+		t, err := config.ParseFile(file, text)
+		if err != nil {
+			return sweep.Config{}, err
+		}
+		layers = append(layers, t)
+	}
+	over, err := config.ParseArgs(settings)
+	if err != nil {
+		return sweep.Config{}, err
+	}
+	cfg, err := sweep.Decode(append(layers, over)...)
+	if err != nil {
+		return cfg, err
+	}
+	vocab := int(cfg.Model.Vocab)
+	if vocab == 0 {
+		vocab = byteVocab
+	}
+	cfg.Model, err = cfg.Model.Resolve(vocab)
+	if err != nil {
+		return cfg, &exitError{exitUsage, fmt.Errorf("model: %w", err)}
+	}
+	return cfg, nil
+}
+
+// byteVocab is the vocabulary of the byte tokenizer, the default.
+const byteVocab = 256
+
+func writeDOT(g *graph.Graph, file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return usageErrorf("--dot: %w", err)
+	}
+	if err := g.DOT(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
+	m := r.Attestation
+	a.printf("placement     block\n")
+	for _, line := range m.Placements() {
+		a.printf("  %s\n", line)
+	}
+	for l, b := range m.Blocks {
+		if l > 0 && slices.Equal(norms(b), norms(m.Blocks[l-1])) {
+			continue
+		}
+		a.printf("norms from block %d: %d", l, len(b.Norms))
+		for _, n := range b.Norms {
+			a.printf("  %s (%s)", n.Name, n.Where)
+		}
+		a.printf("\n")
+	}
+	a.printf("embedding norm %s, final norm %s, head tied %v\n", orNone(m.EmbeddingNorm), orNone(m.FinalNorm), m.Tied)
+	a.printf("parameters    %d, %d without embedding and head\n", m.Params, m.NonEmbedding)
+	for _, role := range slices.Sorted(maps.Keys(m.ByRole)) {
+		a.printf("  %-15s %d\n", role, m.ByRole[role])
+	}
+	decayed, all := 0, 0
+	for _, p := range r.Decay {
+		all++
+		if p.Decay {
+			decayed++
+		}
+	}
+	a.printf("weight decay  on %d tensors, not on the %d others\n", decayed, all-decayed)
+	a.printf("FLOPs         %.4g a token of a training step\n", m.FLOPsPerToken)
+	a.printf("KV cache      %d elements a token, %d bytes in 16 bits\n", m.KVCachePerToken, r.KVBytes)
+	s := r.Train
+	a.printf("program       %d calls, %d fused away, %d tasks in %d phases, for %d × %d tokens\n", s.Calls, s.Fused, s.Tasks, s.Phases, cfg.Train.Batch, cfg.Model.Context)
+	a.printf("memory        arena %.1f MB (%.1f MB without reuse), weights with gradients and optimizer %.1f MB\n",
+		float64(s.Arena)/1e6, float64(s.Values)/1e6, float64(m.Params)*16/1e6)
+	if !params {
+		return
+	}
+	a.printf("\n")
+	for _, p := range r.Decay {
+		note := ""
+		if p.Decay {
+			note = "  decay"
+		}
+		a.printf("  %-32s %-14v %-15s%s\n", p.Name, p.Shape, p.Role, note)
+	}
+}
+
+func norms(b nn.BlockAttestation) (names []string) {
+	for _, n := range b.Norms {
+		names = append(names, n.Where)
+	}
+	return names
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}

@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ablate/experiments/sweep"
+)
+
+// runFlags are those of the commands that train.
+type runFlags struct {
+	out    string
+	failIf []string
+	resume string
+	force  bool
+}
+
+func (f *runFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.out, "out", "runs", "directory of all runs")
+	c.Flags().StringArrayVar(&f.failIf, "fail-if", nil, "a condition such as 'val_ppl>12' that ends the command with exit code 7; may be repeated")
+	c.Flags().StringVar(&f.resume, "resume", "auto", "auto, never, or the path of a checkpoint")
+	c.Flags().BoolVar(&f.force, "force", false, "run again what is finished")
+}
+
+// options are those of a sweep.
+func (f *runFlags) options(a *app, p sweep.Progress) sweep.Options {
+	return sweep.Options{Threads: a.threads, Resume: sweep.Resume(f.resume), Force: f.force, Progress: p}
+}
+
+// writable makes sure, before any work, that a directory can be made and
+// written below out.
+func (f *runFlags) writable(name string) (dir string, err error) {
+	dir = filepath.Join(f.out, name)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", usageErrorf("--out %s: %w", f.out, err)
+	}
+	probe, err := os.CreateTemp(dir, ".ablate-*")
+	if err != nil {
+		return "", usageErrorf("--out %s: %w", f.out, err)
+	}
+	probe.Close()
+	return dir, os.Remove(probe.Name())
+}
+
+// split parts the arguments of a command into files and key=value settings.
+func split(args []string) (files, settings []string) {
+	for _, a := range args {
+		if strings.Contains(a, "=") {
+			settings = append(settings, a)
+		} else {
+			files = append(files, a)
+		}
+	}
+	return files, settings
+}
+
+// oneFile wants one file and any number of settings.
+func oneFile(c *cobra.Command, args []string) error {
+	if files, _ := split(args); len(files) != 1 {
+		return fmt.Errorf("one file is wanted, and settings key=value; got %d files", len(files))
+	}
+	return nil
+}
+
+// readFile reads a file that the command line names. That it cannot be read is
+// a usage error.
+func readFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	return b, nil
+}

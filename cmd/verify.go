@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"ablate/graph"
+	"ablate/nn/golden"
+)
+
+func (a *app) verify() *cobra.Command {
+	var dtype string
+	c := &cobra.Command{
+		Use:   "verify FILE.json …",
+		Short: "Compare this build with reference vectors",
+		Args:  args(cobra.MinimumNArgs(1)),
+		RunE: func(_ *cobra.Command, files []string) error {
+			if err := oneOf("--dtype", dtype, "float64", "float32"); err != nil {
+				return err
+			}
+			dt := graph.Float64
+			if dtype == "float32" {
+				dt = graph.Float32
+			}
+			var all []golden.Result
+			var errs []error
+			failed := 0
+			for _, file := range files {
+				text, err := readFile(file)
+				if err != nil {
+					return err
+				}
+				r, err := golden.Verify(filepath.Base(file), text, dt)
+				if err != nil {
+					r = golden.Result{File: filepath.Base(file), Dtype: dtype, Problems: []string{err.Error()}}
+					errs = append(errs, fmt.Errorf("%s: %w", file, err))
+				}
+				if !r.OK {
+					failed++
+				}
+				all = append(all, r)
+				a.printVerified(r)
+			}
+			if a.json {
+				if err := a.printJSON(all); err != nil {
+					return err
+				}
+			} else {
+				a.printf("%d of %d files hold in %s\n", len(all)-failed, len(all), dtype)
+			}
+			switch {
+			case len(errs) > 0:
+				return &exitError{exitUsage, errors.Join(errs...)}
+			case failed > 0:
+				return &exitError{code: exitInternal}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&dtype, "dtype", "float64", "float64 or float32")
+	return c
+}
+
+func (a *app) printVerified(r golden.Result) {
+	if a.json {
+		return
+	}
+	word := "ok  "
+	if !r.OK {
+		word = "FAIL"
+	}
+	a.printf("%s %-60s worst %.2g of the limit\n", word, r.File, float64(r.Share))
+	for _, p := range r.Problems {
+		a.printf("     %s\n", p)
+	}
+}

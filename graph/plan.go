@@ -1,0 +1,63 @@
+package graph
+
+// Stats is what the planner did.
+type Stats struct {
+	Calls, Fused int // calls in the program; operations that were fused into others
+	Tasks        int
+	Phases       int // barriers + 1
+	Arena        int // bytes of the arena, in which all intermediate values live
+	Values       int // bytes of all those values, had each its own memory
+	Local        int // bytes of memory of one worker
+}
+
+// Option changes how a graph is compiled, never what it computes.
+type Option func(*options)
+
+type options struct {
+	fuse    bool
+	pending int
+}
+
+// WithoutFusion keeps every operation by itself, to test the fused ones.
+func WithoutFusion() Option { return func(o *options) { o.fuse = false } }
+
+// WithPending bounds the bytes that wait for a barrier; see pendingBudget.
+func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes } }
+
+// Plan is a graph as it will run: fused, scheduled and laid out, but without
+// memory. It tells what a model costs that this machine could not hold.
+type Plan struct {
+	Stats    Stats
+	lowered  *lowered
+	schedule *schedule
+	blocks   []*block
+}
+
+// NewPlan plans g.
+func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
+	o := options{fuse: true, pending: pendingBudget}
+	for _, f := range opts {
+		f(&o)
+	}
+	l, err := lower(g)
+	if err != nil {
+		return nil, err
+	}
+	before := len(l.calls)
+	if o.fuse {
+		l.fuse()
+	}
+	s, local := l.schedule(o.pending)
+	p := &Plan{lowered: l, schedule: s, blocks: l.blocks(s.values)}
+	p.Stats = Stats{
+		Calls: len(l.calls), Fused: before - len(l.calls), Tasks: len(s.tasks), Phases: s.phases, Local: local, Arena: layout(p.blocks),
+	}
+	for _, b := range p.blocks {
+		for _, v := range b.values {
+			if !v.home {
+				p.Stats.Values += v.bytes()
+			}
+		}
+	}
+	return p, nil
+}
