@@ -47,7 +47,7 @@ func (k termKind) String() string {
 
 // run evaluates f for one block, or one sub-layer, on m.
 func run[V any](f *Formula, m machine[V], constants map[string]float64, x V) (V, error) {
-	r := runner[V]{m: m, names: map[string]term[V]{"x": {kind: stream, v: x}}}
+	r := evaluator[V]{m: m, names: map[string]term[V]{"x": {kind: stream, v: x}}}
 	for name, c := range constants {
 		r.names[name] = term[V]{kind: constant, c: c}
 	}
@@ -72,18 +72,18 @@ func run[V any](f *Formula, m machine[V], constants map[string]float64, x V) (V,
 	return t.v, nil
 }
 
-type runner[V any] struct {
+type evaluator[V any] struct {
 	m     machine[V]
 	names map[string]term[V]
 }
 
-func (r *runner[V]) eval(e ast.Expr) (term[V], error) {
+func (r *evaluator[V]) eval(e ast.Expr) (term[V], error) {
 	t, err := r.evalAt(e)
 	t.place = int(e.Pos())
 	return t, err
 }
 
-func (r *runner[V]) evalAt(e ast.Expr) (term[V], error) {
+func (r *evaluator[V]) evalAt(e ast.Expr) (term[V], error) {
 	at := int(e.Pos())
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -108,7 +108,7 @@ func (r *runner[V]) evalAt(e ast.Expr) (term[V], error) {
 	return term[V]{}, wrong(at, "no part of a formula")
 }
 
-func (r *runner[V]) binary(e *ast.BinaryExpr) (term[V], error) {
+func (r *evaluator[V]) binary(e *ast.BinaryExpr) (term[V], error) {
 	x, err := r.eval(e.X)
 	if err != nil {
 		return x, err
@@ -136,7 +136,7 @@ func (r *runner[V]) binary(e *ast.BinaryExpr) (term[V], error) {
 	return term[V]{}, wrong(int(e.OpPos), "%s between %v and %v", e.Op, x.kind, y.kind)
 }
 
-func (r *runner[V]) arithmetic(e *ast.BinaryExpr, x, y float64) (term[V], error) {
+func (r *evaluator[V]) arithmetic(e *ast.BinaryExpr, x, y float64) (term[V], error) {
 	switch e.Op {
 	case token.ADD:
 		x += y
@@ -151,7 +151,7 @@ func (r *runner[V]) arithmetic(e *ast.BinaryExpr, x, y float64) (term[V], error)
 	return term[V]{kind: constant, c: x}, nil
 }
 
-func (r *runner[V]) call(e *ast.CallExpr) (term[V], error) {
+func (r *evaluator[V]) call(e *ast.CallExpr) (term[V], error) {
 	at, name := int(e.Pos()), e.Fun.(*ast.Ident).Name
 	arg, err := r.eval(e.Args[0])
 	if err != nil {
