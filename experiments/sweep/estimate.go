@@ -1,5 +1,7 @@
 package sweep
 
+import "ablate/ops/kernel"
+
 // Estimate is a row of a dry run: what a cell is going to cost.
 type Estimate struct {
 	Index   int      `json:"index"`
@@ -16,10 +18,20 @@ type Estimate struct {
 	Match   *Matched `json:"match,omitempty"`
 }
 
-// AssumedFLOPS is the rate of one thread, in FLOP/s, that estimates of time assume:
-// about what small models reach on a server processor of 2023 with AVX-512. Nothing
-// is measured for an estimate, so on another machine it is off by the ratio of the rates.
-const AssumedFLOPS = 20e9
+// assumedFLOPS is the rate of one thread, in FLOP/s, that estimates of time assume,
+// by kernel path: about what training of models of a million parameters reached on a
+// server processor of 2023. Nothing is measured for an estimate, so on another
+// machine it is off by the ratio of the rates.
+var assumedFLOPS = map[string]float64{"avx512": 60e9, "avx2": 40e9, "portable": 5e9}
+
+// AssumedFLOPS is the rate of one thread, in FLOP/s, that estimates of time assume
+// for the kernels in use.
+func AssumedFLOPS() float64 {
+	if rate, known := assumedFLOPS[kernel.Path()]; known {
+		return rate
+	}
+	return assumedFLOPS["portable"]
+}
 
 // Estimates is what the cells with the given indices (nil: all) are going to cost,
 // without running any. Memory is read off the compiled programs, FLOPs off the graph;
@@ -46,7 +58,7 @@ func (p *Plan) Estimates(o Options) ([]Estimate, error) {
 		}
 		total := c.Size.FLOPs * (float64(c.Config.tokens()) + float64(c.evaluated())/3)
 		out[i] = Estimate{Index: c.Index, ID: c.ID, Cell: c.Label, Seed: c.Seed(), Params: c.Size.Params, Memory: need, Bytes: need.Total(),
-			Tokens: c.Config.tokens(), FLOPs: c.Size.FLOPs, Total: total, Seconds: total / (AssumedFLOPS * float64(threads)), Match: c.Match}
+			Tokens: c.Config.tokens(), FLOPs: c.Size.FLOPs, Total: total, Seconds: total / (AssumedFLOPS() * float64(threads)), Match: c.Match}
 	}
 	return out, nil
 }

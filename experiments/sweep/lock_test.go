@@ -14,6 +14,10 @@ import (
 // directory it names, say so, and hold the lock until its input ends.
 const holdLock = "SWEEP_TEST_HOLD_LOCK"
 
+// runSlowly is the environment variable that makes this test binary run the cells of
+// small below the directory it names, slowly enough to be killed on the way.
+const runSlowly = "SWEEP_TEST_RUN_SLOWLY"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(holdLock); dir != "" {
 		if _, err := lockDir(dir); err != nil {
@@ -21,6 +25,12 @@ func TestMain(m *testing.M) {
 		}
 		os.Stdout.WriteString("locked\n")
 		io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	if dir := os.Getenv(runSlowly); dir != "" {
+		if err := runInto(dir); err != nil {
+			panic(err)
+		}
 		return
 	}
 	os.Exit(m.Run())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -198,6 +199,56 @@ func TestInterruptedCellResumes(t *testing.T) {
 			t.Errorf("for all cells: %v", err)
 		}
 	})
+}
+
+// slow is a Progress that holds up every step.
+type slow struct{ Silent }
+
+func (slow) Step(*Cell, train.Progress) { time.Sleep(10 * time.Millisecond) }
+
+// runInto runs the cells of small.
+func runInto(dir string) error {
+	e, err := Parse("small.yaml", []byte(small()))
+	if err != nil {
+		return err
+	}
+	if e, err = e.With("quick", nil); err != nil {
+		return err
+	}
+	p, err := e.Plan(new(Corpora))
+	if err != nil {
+		return err
+	}
+	_, err = Run(context.Background(), p, dir, Options{Jobs: 1, Progress: slow{}})
+	return err
+}
+
+func TestKilledProcessResumes(t *testing.T) {
+	p, unbroken, dir := plan(t, small(), "quick"), t.TempDir(), t.TempDir()
+	run(t, p, unbroken, Options{})
+	for _, c := range p.Cells[:3] { // killed in the first cell, the second, the third
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), runSlowly+"="+dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		checkpoints := filepath.Join(dir, filepath.FromSlash(results.CellDir(c.ID)), results.CheckpointsDir, "step-*")
+		for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(time.Millisecond) {
+			if found, _ := filepath.Glob(checkpoints); len(found) > 0 {
+				break
+			}
+		}
+		cmd.Process.Kill()
+		if err := cmd.Wait(); err == nil {
+			t.Error("it ended before it was killed")
+		}
+	}
+	s := &stopper{at: 1 << 30}
+	if out := run(t, p, dir, Options{Jobs: 1, Progress: s, Cells: []int{2}}); out[0].Reused || s.begun.Load() == 0 {
+		t.Errorf("the third cell began at step %d: %+v", s.begun.Load(), out[0])
+	}
+	run(t, p, dir, Options{})
+	sameBytes(t, p, unbroken, dir)
 }
 
 func TestOneFailingCellDoesNotStopTheOthers(t *testing.T) {

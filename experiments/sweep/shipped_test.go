@@ -19,7 +19,7 @@ func shipped(t *testing.T, name, profile string) *Plan {
 	from := strings.Index(s, "  data: {")
 	to := from + strings.Index(s[from:], "\n")
 	s = s[:from] + "  data: {source: text, path: testdata/text.txt}" + s[to:]
-	s = strings.Replace(s, "  data.validation: 0.004\n", "", 1)
+	s = strings.Replace(s, "  data.validation: 0.01\n", "", 1)
 	return plan(t, s, profile)
 }
 

@@ -1,0 +1,96 @@
+package sweep
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ablate/experiments/config"
+	"ablate/experiments/results"
+)
+
+func cell(t *testing.T, lines ...string) *Cell {
+	t.Helper()
+	tree, err := config.ParseFile("run.yaml", []byte(`
+model: {layers: 1, d_model: 16, heads: 2, context: 16}
+data: {source: text, path: testdata/text.txt}
+train: {steps: 4, batch: 2}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, err := config.ParseArgs(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := Decode(tree, over)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewCell(cfg, new(Corpora))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestIdentityIsStable pins an identity: if it changes, no finished run of any user
+// is found again. A new key of the configuration changes it, and so does another
+// default; then the changelog says so.
+func TestIdentityIsStable(t *testing.T) {
+	const want = "185af69dcef6"
+	c := cell(t)
+	if c.ID != want || !results.ValidID(c.ID) || !strings.HasPrefix(c.Hash, c.ID) {
+		t.Errorf("the identity is %s, was %s; it covers\n%s", c.ID, want, config.Canonical(c.Config.essence(c.corpus.Hash)))
+	}
+}
+
+func TestWhatIdentityCovers(t *testing.T) {
+	id := cell(t).ID
+	for _, arg := range []string{"name=other", "probe.every=3", "probe.params=true", "train.eval_every=7", "train.eval_tokens=99", "train.checkpoint_every=5",
+		"data.path=./testdata/text.txt", "seed={init: 1, data: 1}", "model.d_ff=auto", "model.vocab=256", "model.kv_heads=2", "train.lr=0.001"} {
+		if got := cell(t, arg).ID; got != id {
+			t.Errorf("%s makes another run", arg)
+		}
+	}
+	seen := []string{id}
+	for _, arg := range []string{"seed=2", "seed={init: 1, data: 2}", "seed={init: 2, data: 1}", "salt=a", "model.layers=2", "model.norm=layernorm", "model.d_ff=9",
+		"model.init=xavier", "data.validation=0.2", "train.steps=5", "train.lr=0.002", "train.clip=none", "train.accumulate=2", "train.warmup=3", "train.optimizer=sgd"} {
+		got := cell(t, arg).ID
+		if slices.Contains(seen, got) {
+			t.Errorf("%s makes the same run as another", arg)
+		}
+		seen = append(seen, got)
+	}
+}
+
+func TestSeed(t *testing.T) {
+	for _, c := range []struct {
+		value any
+		want  Seed
+		ok    bool
+	}{
+		{int64(0), Seed{}, true},
+		{int64(7), Seed{7, 7}, true},
+		{map[string]any{"init": int64(1), "data": int64(2)}, Seed{1, 2}, true},
+		{int64(-1), Seed{}, false},
+		{1.5, Seed{}, false},
+		{"1", Seed{}, false},
+		{nil, Seed{}, false},
+		{map[string]any{"init": int64(1)}, Seed{}, false},
+		{map[string]any{"init": int64(1), "data": int64(-2)}, Seed{}, false},
+		{map[string]any{"init": int64(1), "data": int64(2), "x": int64(3)}, Seed{}, false},
+	} {
+		var s Seed
+		if err := s.FromConfig(c.value); (err == nil) != c.ok || s != c.want {
+			t.Errorf("%v gives %v, %v", c.value, s, err)
+		}
+		if !c.ok {
+			continue
+		}
+		var again Seed
+		if err := again.FromConfig(s.ConfigValue()); err != nil || again != s {
+			t.Errorf("%v is written as %v and read as %v", s, s.ConfigValue(), again)
+		}
+	}
+}
