@@ -9,24 +9,31 @@ import "math"
 // targets, nll and lse are [rows]. A row whose target is ignore gets nll = lse = 0. The result is
 // Σ nll, added in float64 in the order of the rows. A target that is neither ignore nor in [0, v) panics.
 func CrossEntropy[T Float](nll, lse, logits []T, targets []int32, rows, v int, ignore int32) float64 {
+	nll, lse, logits, targets = nll[:rows], lse[:rows], logits[:rows*v], targets[:rows]
 	var total float64
-	for r := range rows {
-		t := targets[r]
-		if t == ignore {
+	for r := 0; r < rows; {
+		if targets[r] == ignore {
 			nll[r], lse[r] = 0, 0
+			r++
 			continue
 		}
-		row := logits[r*v : (r+1)*v]
-		l := logSumExp(row)
-		lse[r], nll[r] = l, l-row[t]
-		total += float64(nll[r])
+		end := counted(targets, r, ignore)
+		expRows(nil, logits[r*v:end*v], lse[r:end], nll[r:end], end-r, v)
+		for ; r < end; r++ {
+			lse[r] += T(math.Log(float64(nll[r])))
+			nll[r] = lse[r] - logits[r*v : (r+1)*v][targets[r]]
+			total += float64(nll[r])
+		}
 	}
 	return total
 }
 
-func logSumExp[T Float](x []T) T {
-	m, s := expRow(nil, x)
-	return m + T(math.Log(float64(s)))
+// counted returns the end of the run of rows, from r, whose targets are not ignored.
+func counted(targets []int32, r int, ignore int32) int {
+	for r < len(targets) && targets[r] != ignore {
+		r++
+	}
+	return r
 }
 
 // CrossEntropyGrad computes the gradient of scale·Σ nll with respect to the logits:
@@ -35,24 +42,29 @@ func logSumExp[T Float](x []T) T {
 //
 // lse is what CrossEntropy wrote. dlogits may be logits.
 func CrossEntropyGrad[T Float](dlogits, logits, lse []T, targets []int32, rows, v int, ignore int32, scale T) {
-	for r := range rows {
-		dst, src := dlogits[r*v:(r+1)*v], logits[r*v:(r+1)*v]
-		t := targets[r]
-		if t == ignore {
-			clear(dst)
+	dlogits, logits, lse, targets = dlogits[:rows*v], logits[:rows*v], lse[:rows], targets[:rows]
+	for r := 0; r < rows; {
+		if targets[r] == ignore {
+			clear(dlogits[r*v : (r+1)*v])
+			r++
 			continue
 		}
-		expScaled(dst, src, lse[r], scale)
-		dst[t] -= scale
+		end := counted(targets, r, ignore)
+		expScaled(dlogits[r*v:end*v], logits[r*v:end*v], lse[r:end], scale, end-r, v)
+		for ; r < end; r++ {
+			dlogits[r*v : (r+1)*v][targets[r]] -= scale
+		}
 	}
 }
 
-// expScaled computes dst = scale·exp(src - lse).
-func expScaled[T Float](dst, src []T, lse, scale T) {
-	if isFloat32[T]() && softmaxLossVector(as32(dst), as32(src), float32(lse), float32(scale)) {
+// expScaled computes dst = scale·exp(src - lse) of rows.
+func expScaled[T Float](dst, src, lse []T, scale T, rows, d int) {
+	if isFloat32[T]() && expScaledVector(as32(dst), as32(src), as32(lse), float32(scale), rows, d) {
 		return
 	}
-	for i, e := range src {
-		dst[i] = scale * exp(e-lse)
+	for r, l := range lse {
+		for i := r * d; i < (r+1)*d; i++ {
+			dst[i] = scale * exp(src[i]-l)
+		}
 	}
 }

@@ -20,22 +20,32 @@ func Softmax[T Float](y, x []T, mask []bool, rows, d int) {
 	}
 }
 
-// expRow returns the maximum m of x and Σ exp(x - m), and writes the terms of the sum to y unless it is nil.
+// expRow returns the maximum m of x and Σ exp(x - m), and writes the terms of the sum to y.
 func expRow[T Float](y, x []T) (m, s T) {
-	if isFloat32[T]() && len(x) > 0 {
-		if m, s, ok := expRowVector(as32(y), as32(x)); ok {
-			return T(m), T(s)
-		}
+	var most, sum [1]T
+	expRows(y, x, most[:], sum[:], 1, len(x))
+	return most[0], sum[0]
+}
+
+// expRows computes the maximum of each row of x[rows, d], Σ exp(x - most), and, unless y is nil, the terms
+// y of the sum. A row of minus infinities has the sum 0.
+func expRows[T Float](y, x, most, sum []T, rows, d int) {
+	if d > 0 && isFloat32[T]() && expRowsVector(as32(y), as32(x), as32(most), as32(sum), rows, d) {
+		return
 	}
-	m = max(Max(x), lowest[T]()) // with nothing but -Inf the sum is 0
-	for i, v := range x {
-		e := exp(v - m)
-		if y != nil {
-			y[i] = e
+	for r := range rows {
+		row := x[r*d : (r+1)*d]
+		m := max(Max(row), lowest[T]())
+		var s T
+		for i, v := range row {
+			e := exp(v - m)
+			if y != nil {
+				y[r*d+i] = e
+			}
+			s += e
 		}
-		s += e
+		most[r], sum[r] = m, s
 	}
-	return m, s
 }
 
 func maskedSoftmax[T Float](y, x []T, mask []bool) {

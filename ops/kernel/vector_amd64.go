@@ -121,18 +121,18 @@ func rotateHalvesVector(y, x, cos, sin []float32, sign float32) bool {
 	return true
 }
 
-// expRowVector computes y = exp(x - max) of one row, or only the maximum and the sum if y is nil.
-func expRowVector(y, x []float32) (m, sum float32, ok bool) {
-	a := rowArgs{rows: 1, d: len(x), y: unsafe.SliceData(y), x: unsafe.SliceData(x), mean: &m, rstd: &sum}
+// expRowsVector computes y = exp(x - most) of rows, unless y is nil, their maxima and their sums.
+func expRowsVector(y, x, most, sum []float32, rows, d int) bool {
+	a := rowArgs{rows: rows, d: d, y: unsafe.SliceData(y), x: unsafe.SliceData(x), mean: unsafe.SliceData(most), rstd: unsafe.SliceData(sum)}
 	switch active {
 	case pathAVX512:
 		expRows512(&a)
 	case pathAVX2:
 		expRows256(&a)
 	default:
-		return 0, 0, false
+		return false
 	}
-	return m, sum, true
+	return true
 }
 
 func softmaxGradVector(dx, dy, y []float32, rows, d int) bool {
@@ -148,14 +148,14 @@ func softmaxGradVector(dx, dy, y []float32, rows, d int) bool {
 	return true
 }
 
-// softmaxLossVector computes dst = scale·exp(src - lse).
-func softmaxLossVector(dst, src []float32, lse, scale float32) bool {
-	a := rowArgs{rows: 1, d: len(src), y: unsafe.SliceData(dst), x: unsafe.SliceData(src), mean: &lse, scale: scale}
+// expScaledVector computes dst = scale·exp(src - lse) of rows.
+func expScaledVector(dst, src, lse []float32, scale float32, rows, d int) bool {
+	a := rowArgs{rows: rows, d: d, y: unsafe.SliceData(dst), x: unsafe.SliceData(src), mean: unsafe.SliceData(lse), scale: scale}
 	switch active {
 	case pathAVX512:
-		softmaxLoss512(&a)
+		expScaled512(&a)
 	case pathAVX2:
-		softmaxLoss256(&a)
+		expScaled256(&a)
 	default:
 		return false
 	}

@@ -4956,9 +4956,9 @@ skip14:
 DATA fff7fffff<>+0(SB)/4, $0xff7fffff
 GLOBL fff7fffff<>(SB), RODATA|NOPTR, $4
 
-// func softmaxLoss512(args *rowArgs)
+// func expScaled512(args *rowArgs)
 // Requires: AVX, AVX512F
-TEXT ·softmaxLoss512(SB), NOSPLIT, $0-8
+TEXT ·expScaled512(SB), NOSPLIT, $0-8
 	MOVQ         args+0(FP), R15
 	MOVQ         8(R15), CX
 	ANDQ         $+15, CX
@@ -10692,9 +10692,9 @@ skip14:
 	VZEROUPPER
 	RET
 
-// func softmaxLoss256(args *rowArgs)
+// func expScaled256(args *rowArgs)
 // Requires: AVX, AVX2, FMA3
-TEXT ·softmaxLoss256(SB), NOSPLIT, $0-8
+TEXT ·expScaled256(SB), NOSPLIT, $0-8
 	MOVQ         args+0(FP), R15
 	MOVQ         8(R15), CX
 	ANDQ         $+7, CX

@@ -18,11 +18,11 @@ func rowDotsVector(dst, x []float32, ldx int, w []float32) bool { return false }
 
 func rotateHalvesVector(y, x, cos, sin []float32, sign float32) bool { return false }
 
-func expRowVector(y, x []float32) (m, sum float32, ok bool) { return 0, 0, false }
+func expRowsVector(y, x, most, sum []float32, rows, d int) bool { return false }
 
 func softmaxGradVector(dx, dy, y []float32, rows, d int) bool { return false }
 
-func softmaxLossVector(dst, src []float32, lse, scale float32) bool { return false }
+func expScaledVector(dst, src, lse []float32, scale float32, rows, d int) bool { return false }
 
 func colSumVector(dst, x, z []float32, rows, ldx, ldz int) bool { return false }
 

@@ -54,10 +54,10 @@ func dropout512(args *dropoutArgs)
 //go:noescape
 func expRows512(args *rowArgs)
 
-// softmaxLoss512 computes y = scale·exp(x - lse) of rows.
+// expScaled512 computes y = scale·exp(x - lse) of rows.
 //
 //go:noescape
-func softmaxLoss512(args *rowArgs)
+func expScaled512(args *rowArgs)
 
 // softmaxGrad512 computes y = x ⊙ (dy - Σ dy ⊙ x) of rows.
 //
@@ -159,10 +159,10 @@ func dropout256(args *dropoutArgs)
 //go:noescape
 func expRows256(args *rowArgs)
 
-// softmaxLoss256 computes y = scale·exp(x - lse) of rows.
+// expScaled256 computes y = scale·exp(x - lse) of rows.
 //
 //go:noescape
-func softmaxLoss256(args *rowArgs)
+func expScaled256(args *rowArgs)
 
 // softmaxGrad256 computes y = x ⊙ (dy - Σ dy ⊙ x) of rows.
 //

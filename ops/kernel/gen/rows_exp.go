@@ -45,10 +45,10 @@ func (v *vec) expRows() {
 // lowest is the least finite number.
 const lowest = -3.40282346638528859812e+38
 
-// softmaxLoss emits the gradient of a cross-entropy but for the target: y = scale·exp(x - lse), lse
+// expScaled emits the gradient of a cross-entropy but for the target: y = scale·exp(x - lse), lse
 // stored as mean.
-func (v *vec) softmaxLoss() {
-	v.begin("softmaxLoss", "func(args *rowArgs)", "computes y = scale·exp(x - lse) of rows.")
+func (v *vec) expScaled() {
+	v.begin("expScaled", "func(args *rowArgs)", "computes y = scale·exp(x - lse) of rows.")
 	v.loadRows(rowPointers, rowY, rowX)
 	n := v.expGroup()
 	lse, scale := v.regs[4*n], v.regs[4*n+1]

@@ -24,7 +24,7 @@ func vector(c *build.Context) {
 		v.rotateHalves()
 		v.dropout()
 		v.expRows()
-		v.softmaxLoss()
+		v.expScaled()
 		v.softmaxGrad()
 		v.colSum()
 		v.adamW()
