@@ -9,9 +9,11 @@ import (
 
 // mapping is an element-wise function of dst, a, b and a scalar.
 type mapping struct {
-	name string
-	exp  bool // reads the constants of exp
-	body func(v *vec, e *elements)
+	name   string
+	exp    bool // reads the constants of exp
+	body   func(v *vec, e *elements)
+	table  func(a float64) float64 // with AVX-512: what looked looks up, in place of body
+	looked func(v *vec, e *elements)
 }
 
 // elements is the part of the slices that one pass of a mapping's loop is at.
@@ -34,43 +36,43 @@ func (e *elements) store(d group) { e.v.store(e.masked, d, e.v.memory(mapDst, 0)
 
 // mappings are in the order of the Go constants mapAdd, ….
 var mappings = []mapping{
-	{"Add", false, binary((*vec).add)},
-	{"Sub", false, binary((*vec).sub)},
-	{"Mul", false, binary((*vec).mul)},
-	{"MulAdd", false, func(v *vec, e *elements) {
+	{name: "Add", body: binary((*vec).add)},
+	{name: "Sub", body: binary((*vec).sub)},
+	{name: "Mul", body: binary((*vec).mul)},
+	{name: "MulAdd", body: func(v *vec, e *elements) {
 		e.a(v.at(0))
 		e.b(v.at(1))
 		e.dst(v.at(2))
 		v.addMul(v.at(0), v.at(1), v.at(2))
 		e.store(v.at(2))
 	}},
-	{"Scale", false, unary(func(v *vec, e *elements, x, d group) { v.mul(x, e.c, d) })},
-	{"AXPY", false, unary(func(v *vec, e *elements, x, d group) { e.dst(d); v.addMul(x, e.c, d) })},
-	{"ReLU", false, unary(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d) })},
-	{"ReLUGrad", false, func(v *vec, e *elements) {
+	{name: "Scale", body: unary(func(v *vec, e *elements, x, d group) { v.mul(x, e.c, d) })},
+	{name: "AXPY", body: unary(func(v *vec, e *elements, x, d group) { e.dst(d); v.addMul(x, e.c, d) })},
+	{name: "ReLU", body: unary(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d) })},
+	{name: "ReLUGrad", body: func(v *vec, e *elements) {
 		e.a(v.at(0))
 		e.b(v.at(1))
 		v.where(greater, v.at(1), v.at(2), v.at(0))
 		e.store(v.at(0))
 	}},
-	{"ReLU2", false, unary(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d); v.mul(d, d, d) })},
-	{"ReLU2Grad", false, gradient(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d); v.add(d, d, d) })},
-	{"Sigmoid", true, unary(func(v *vec, e *elements, x, d group) { v.sigmoid(x, v.at(2), v.at(3), d) })},
-	{"SigmoidGrad", true, gradient(sigmoidGrad)},
-	{"Tanh", true, unary(func(v *vec, e *elements, x, d group) { v.tanh(x, v.at(2), v.at(3), d) })},
-	{"TanhGrad", true, gradient(tanhGrad)},
-	{"SiLU", true, unary(func(v *vec, e *elements, x, d group) { v.mul(x, e.c, v.at(4)); timesSigmoid(v, x, v.at(4), d) })},
-	{"SiLUGrad", true, gradient(siluGrad)},
-	{"GELU", true, unary(gelu)},
-	{"GELUGrad", true, gradient(geluGrad)},
-	{"GELUTanh", true, unary(geluTanh)},
-	{"GELUTanhGrad", true, gradient(geluTanhGrad)},
-	{"Softcap", true, unary(func(v *vec, e *elements, x, d group) {
+	{name: "ReLU2", body: unary(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d); v.mul(d, d, d) })},
+	{name: "ReLU2Grad", body: gradient(func(v *vec, e *elements, x, d group) { v.max(v.k(0), x, d); v.add(d, d, d) })},
+	{name: "Sigmoid", exp: true, body: unary(func(v *vec, e *elements, x, d group) { v.sigmoid(x, v.at(2), v.at(3), d) })},
+	{name: "SigmoidGrad", exp: true, body: gradient(sigmoidGrad)},
+	{name: "Tanh", exp: true, body: unary(func(v *vec, e *elements, x, d group) { v.tanh(x, v.at(2), v.at(3), d) })},
+	{name: "TanhGrad", exp: true, body: gradient(tanhGrad)},
+	{name: "SiLU", exp: true, body: unary(func(v *vec, e *elements, x, d group) { v.mul(x, e.c, v.at(4)); timesSigmoid(v, x, v.at(4), d) })},
+	{name: "SiLUGrad", exp: true, body: gradient(siluGrad)},
+	{name: "GELU", exp: true, body: unary(gelu), table: geluTail, looked: unary(fromTable)},
+	{name: "GELUGrad", exp: true, body: gradient(geluGrad), table: geluGradTail, looked: gradient(gradFromTable)},
+	{name: "GELUTanh", exp: true, body: unary(geluTanh), table: geluTanhTail, looked: unary(fromTable)},
+	{name: "GELUTanhGrad", exp: true, body: gradient(geluTanhGrad), table: geluTanhGradTail, looked: gradient(gradFromTable)},
+	{name: "Softcap", exp: true, body: unary(func(v *vec, e *elements, x, d group) {
 		v.div(x, e.c, x)
 		v.tanh(x, v.at(2), v.at(3), d)
 		v.mul(d, e.c, d)
 	})},
-	{"SoftcapGrad", true, gradient(func(v *vec, e *elements, x, d group) { v.div(x, e.c, x); tanhGrad(v, e, x, d) })},
+	{name: "SoftcapGrad", exp: true, body: gradient(func(v *vec, e *elements, x, d group) { v.div(x, e.c, x); tanhGrad(v, e, x, d) })},
 }
 
 // binary is dst = op(a, b).
@@ -238,13 +240,18 @@ func (v *vec) mapLoop(m *mapping, scalar reg.VecPhysical) {
 	c := v.c
 	c.Label("map" + m.name)
 	v.held = nil
-	if m.exp {
+	body := m.body
+	switch {
+	case m.table != nil && v.wide():
+		v.holdTable(v.tableOf(m.name, m.table))
+		body = m.looked
+	case m.exp:
 		v.hold(1, v.expConstants()...)
 	}
 	loop, rest, one, end := v.label("loop"), v.label("rest"), v.label("one"), v.label("end")
 	pass := func(vectors int, masked bool) {
 		v.group = vectors
-		m.body(v, &elements{v: v, masked: masked, c: v.same(scalar)})
+		body(v, &elements{v: v, masked: masked, c: v.same(scalar)})
 		for _, p := range []reg.Register{mapDst, mapA, mapB} {
 			c.ADDQ(operand.I32(vectors*v.bytes), p)
 		}
