@@ -185,7 +185,14 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 		{"option", func(c *Config) { c.Placement = PlacementList{{"pre", map[string]float64{"k": 5}}} }, []string{"placement.k: placement pre does not read it"}},
 		{"norm bias", func(c *Config) { c.Norm.Bias = Yes }, []string{"norm.bias: true, but rmsnorm has no additive term"}},
 		{"learned", func(c *Config) { c.Position = PositionList{{Kind: "learned", Max: 7}} }, []string{"position.max: 7 positions for a context of 128"}},
-		{"t5", func(c *Config) { p := NewPosition("t5"); p.Buckets = 1; c.Position = PositionList{p} }, []string{"position.buckets: 1 are too few"}},
+		{"t5", func(c *Config) {
+			p := NewPosition("t5")
+			p.Buckets, c.Attention.Causal = 3, false
+			c.Position = PositionList{p}
+		}, []string{"position.buckets: 3 are too few"}},
+		{"base", func(c *Config) { c.Position[0].Base, c.Position[0].Layout = 0, "both" }, []string{"position.base: 0 is not a number above 1", "layout: both is not allowed"}},
+		{"scaling", func(c *Config) { c.Position[0].Scaling = RoPEScaling{Kind: "yarn", Factor: 2} }, []string{"position.scaling: original: 0 is not an integer"}},
+		{"scale", func(c *Config) { c.Attention.Scale = AutoFloat(math.NaN()) }, []string{"attention.scale: NaN"}},
 		{"mixed", func(c *Config) {
 			c.Layers, c.Position = 2, PositionList{NewPosition("learned"), NewPosition("rope")}
 		}, []string{"position[0]: learned acts on the embedding"}},
@@ -212,15 +219,15 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 
 func TestUnread(t *testing.T) {
 	c := Default()
-	if got := fmt.Sprint(c.Unread()); got != "[norm.bias attention.qk_norm_1p]" {
+	if got := fmt.Sprint(c.Unread()); got != "[attention.qk_norm_1p]" {
 		t.Error(got)
 	}
 	c.Norm.Kind, c.Init.Kind = "none", "xavier"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std norm.bias norm.eps attention.qk_norm_1p final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std norm.eps attention.qk_norm_1p final_norm embedding.norm]" {
 		t.Error(got)
 	}
 	c.Attention.QKNorm = "head"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std norm.bias final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std final_norm embedding.norm]" {
 		t.Error(got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -66,6 +67,9 @@ func (c *Config) validateSizes(p *problems) {
 		if !(s.x > 0 && s.x <= maxSize || s.zero && s.x == 0) {
 			p.add("%s: %g is not a number above 0%s", s.key, s.x, map[bool]string{true: ", or 0 for off"}[s.zero])
 		}
+	}
+	if s := float64(c.Attention.Scale); math.IsNaN(s) || math.IsInf(s, 0) {
+		p.add("attention.scale: %g is no number", s)
 	}
 	if !(c.Dropout >= 0 && c.Dropout < 1) {
 		p.add("dropout: %g is not a share from 0 to below 1", c.Dropout)
@@ -157,6 +161,10 @@ func (c *Config) validatePositions(p *problems) {
 		if pos.Embed != nil && slices.ContainsFunc(c.Position, func(o PositionConfig) bool { return o.Kind != q.Kind }) {
 			p.add("%s: %s acts on the embedding and cannot be mixed with others", key, q.Kind)
 		}
+		if _, err := readPosition(positionValue(q)); err != nil { // made in Go, not read
+			p.add("%s.%w", key, err)
+			continue
+		}
 		if pos.Check == nil {
 			continue
 		}
@@ -194,7 +202,6 @@ func (c Config) Unread() []string {
 		unread("init.std", in.Std)
 	}
 	if n := Norms[string(c.Norm.Kind)]; n != nil {
-		unread("norm.bias", n.Bias)
 		unread("norm.eps", n.Eps || c.qkNormed())
 	}
 	unread("attention.qk_norm_1p", c.qkNormed())

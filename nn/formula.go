@@ -173,6 +173,9 @@ func parseExpr(body string, offset int) (ast.Expr, error) {
 		if errors.As(err, &list) && len(list) > 0 {
 			column, msg = list[0].Pos.Column, list[0].Msg
 		}
+		if strings.Contains(msg, "before newline") { // Go's view of where a formula ends
+			msg = "a closing parenthesis is missing"
+		}
 		return nil, wrong(offset+min(column, len(body)+1), "%s", msg)
 	}
 	return simplify(e, offset, 0)

@@ -67,6 +67,7 @@ func TestFormulaErrorsNameTheColumn(t *testing.T) {
 		{"x.y + F(x)", 1, "no part of a formula"},
 		{`x + F(x) + "s"`, 12, "no part of a formula"},
 		{"x + F(x))", 9, "expected"},
+		{"x + F(N1(x)", 12, "a closing parenthesis is missing"},
 		{strings.Repeat("(", 200) + "x" + strings.Repeat(")", 200), 42, "nested more than"},
 		{strings.Repeat("x + ", 200), 501, "longer than"},
 	} {

@@ -96,7 +96,7 @@ func TestPostNormKeepsTheStreamAtOne(t *testing.T) {
 	r.prog.Run()
 	n := float64(batch * r.m.cfg.Context * r.m.cfg.DModel)
 	for _, l := range []string{"1", "2", "3"} {
-		if ms := r.out("stream_sq."+l)[0] / n; math.Abs(ms-1) > 1e-6 {
+		if ms := r.out("stream_sq." + l)[0] / n; math.Abs(ms-1) > 1e-6 {
 			t.Errorf("after block %s the mean square is %v", l, ms)
 		}
 	}
