@@ -1,15 +1,33 @@
 package graph
 
+import "sync/atomic"
+
+// loop is a workload of independent parts.
+type loop struct {
+	team  *Team
+	parts int
+	f     func(part int)
+	next  atomic.Int64
+}
+
 // Do runs f for every part, on all workers, and returns when all are done.
-// Parts are taken dynamically, so f must not care who runs which. It must not
-// be called while a program runs on the team.
+// Parts are taken dynamically, so f must not care who runs which. It allocates
+// nothing. It must not be called while a program runs on the team.
 func (t *Team) Do(parts int, f func(part int)) {
-	p := Program{team: t, phases: make([]phase, 1), workers: make([]Worker, t.size)}
-	run := []func(int, *Worker){func(i int, _ *Worker) { f(i) }}
-	items := make([]item, parts)
-	for i := range items {
-		items[i] = item{run, i}
+	l := &t.loop
+	l.team, l.parts, l.f = t, parts, f
+	l.next.Store(0)
+	t.run(l)
+	l.f = nil
+}
+
+func (l *loop) work(int) {
+	for {
+		i := int(l.next.Add(1)) - 1
+		if i >= l.parts {
+			break
+		}
+		l.f(i)
 	}
-	p.phases[0].items = items
-	t.run(&p)
+	l.team.barrier()
 }

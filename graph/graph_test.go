@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"ablate/graph"
@@ -106,6 +107,25 @@ func TestRunAllocatesNothing(t *testing.T) {
 	fill[float32](prog)
 	if n := testing.AllocsPerRun(50, prog.Run); n != 0 {
 		t.Errorf("a run makes %v allocations", n)
+	}
+}
+
+func TestDoRunsEveryPartOnceAndAllocatesNothing(t *testing.T) {
+	for _, workers := range []int{1, 2, 5} {
+		team := graph.NewTeam(workers)
+		for _, parts := range []int{0, 1, 7, 1000} {
+			ran := make([]atomic.Int32, parts)
+			f := func(i int) { ran[i].Add(1) }
+			if n := testing.AllocsPerRun(3, func() { team.Do(parts, f) }); n != 0 {
+				t.Errorf("%d workers, %d parts: %v allocations", workers, parts, n)
+			}
+			for i := range ran {
+				if n := ran[i].Load(); n != 4 { // AllocsPerRun warms up once
+					t.Errorf("%d workers: part %d of %d ran %d times in 4 calls", workers, i, parts, n)
+				}
+			}
+		}
+		team.Close()
 	}
 }
 

@@ -144,7 +144,9 @@ func (p *Program) Run() {
 	for i := range p.phases {
 		p.phases[i].next.Store(0)
 	}
-	p.team.run(p)
+	if len(p.phases) > 0 {
+		p.team.run(p)
+	}
 }
 
 // work is what every worker of the team does: take items until the phase has

@@ -12,7 +12,8 @@ import (
 // fought over.
 type Team struct {
 	size int
-	prog *Program
+	now  workload // under way
+	loop loop     // of Do, kept so that Do allocates nothing
 
 	arrived atomic.Int32
 	round   atomic.Uint32 // barriers passed
@@ -59,23 +60,24 @@ func (t *Team) serve(worker int) {
 		if t.closed.Load() {
 			return
 		}
-		t.prog.work(worker)
+		t.now.work(worker)
 	}
 }
 
-func (t *Team) run(p *Program) {
+// workload is what all workers of a team do together. It ends with a barrier,
+// so that all are done when one is.
+type workload interface{ work(worker int) }
+
+func (t *Team) run(l workload) {
 	if t.closed.Load() {
 		panic("graph: the team is closed")
 	}
-	if len(p.phases) == 0 {
-		return
-	}
-	t.prog = p
+	t.now = l
 	if t.size > 1 {
 		t.job.Add(1)
 		t.wake()
 	}
-	p.work(0)
+	l.work(0)
 }
 
 // barrier waits until every worker has come to it.
