@@ -88,3 +88,36 @@ func fencedGap(x []float32) []float32 {
 	gap := int(uintptr(p)%uintptr(syscall.Getpagesize())) / 4
 	return unsafe.Slice((*float32)(unsafe.Add(p, -4*gap)), gap)
 }
+
+func TestAttentionInsideSlices(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		for _, s := range []AttentionShape[float32]{
+			{T: 33, S: 33, H: 2, G: 1, K: 17, Causal: true},
+			{T: 40, S: 41, H: 1, G: 1, K: 5, Window: 9, Slopes: []float64{.5}},
+			{T: 3, S: 21, H: 2, G: 2, K: 15, Causal: true, Offset: 18},
+			{T: 64, S: 64, H: 1, G: 1, K: 16, Causal: true, Softcap: 2, Dropout: .1},
+		} {
+			fence := func(n int) []float32 {
+				x, free := fenced(t, n)
+				t.Cleanup(free)
+				return x
+			}
+			nq, nk := s.T*s.H*s.K, s.S*s.G*s.K
+			q, k, v, o, lse := fence(nq), fence(nk), fence(nk), fence(nq), fence(s.H*s.T)
+			do, dq, dk, dv := fence(nq), fence(nq), fence(nk), fence(nk)
+			scratch := fence(AttentionScratch(&s))
+			Attention(o, lse, q, k, v, &s, scratch)
+			AttentionGrad(dq, dk, dv, nil, do, o, lse, q, k, v, &s, scratch)
+			for _, x := range [][]float32{o, lse, dq, dk, dv} {
+				if !AllFinite(x) {
+					t.Errorf("%+v: not finite", s)
+				}
+				for _, v := range fencedGap(x) {
+					if v != 0 {
+						t.Fatalf("%+v: wrote before a slice", s)
+					}
+				}
+			}
+		}
+	})
+}
