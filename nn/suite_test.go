@@ -2,7 +2,6 @@ package nn
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,82 +11,6 @@ import (
 )
 
 // The suites walk the tables: registered means tested.
-
-// variant is a tiny model under test.
-type variant struct {
-	name string
-	cfg  Config
-}
-
-// tiny is a model small enough to differentiate by differences.
-func tiny() Config {
-	c := Default()
-	c.Layers, c.DModel, c.Heads, c.KVHeads, c.HeadDim, c.DFF, c.Context, c.Vocab = 3, 8, 4, 2, 4, 6, 5, 7
-	return c
-}
-
-func with(change func(c *Config)) Config {
-	c := tiny()
-	change(&c)
-	return c
-}
-
-// variants is every placement with three sets of parts, and every entry of the
-// other tables.
-func variants(t testing.TB) []variant {
-	var all []variant
-	add := func(name string, change func(c *Config)) { all = append(all, variant{name, with(change)}) }
-	for _, p := range slices.Sorted(maps.Keys(Placements)) {
-		add("place="+p+",modern", func(c *Config) { c.Placement = Place(p) })
-		add("place="+p+",classic", func(c *Config) {
-			c.Placement, c.Norm.Kind, c.Activation, c.Position = Place(p), "layernorm", "gelu", PositionList{NewPosition("learned")}
-			c.Attention.Bias, c.FFN.Bias, c.KVHeads = "all", true, 4
-		})
-		add("place="+p+",untied", func(c *Config) {
-			c.Placement, c.Norm.Kind, c.Activation, c.Position = Place(p), "dyt", "geglu_tanh", PositionList{NewPosition("alibi")}
-			c.Embedding.Tied, c.Embedding.Norm, c.FFN.Bias, c.Attention.QKNorm = false, Yes, true, "full"
-		})
-	}
-	for _, f := range []string{"N2(x + N1(F(x)))", "h = alpha*x + a*F(N1(x)/L); N2(h)", "x + g2*M(N2(x)) + a1*A(x/sqrt(2*l))", "h = N1(x); N3(h + F(N2(h)))"} {
-		add("formula="+f, func(c *Config) { c.Placement = Place(f) })
-	}
-	for _, n := range slices.Sorted(maps.Keys(Norms)) {
-		add("norm="+n, func(c *Config) { c.Norm.Kind, c.Attention.QKNorm = NormName(n), "head" })
-		if Norms[n].Bias {
-			add("norm="+n+",no bias", func(c *Config) { c.Norm.Kind, c.Norm.Bias = NormName(n), No })
-		}
-	}
-	for _, a := range slices.Sorted(maps.Keys(Activations)) {
-		add("activation="+a, func(c *Config) { c.Activation = ActivationName(a) })
-	}
-	for _, p := range slices.Sorted(maps.Keys(Positions)) {
-		for _, causal := range []bool{true, false} {
-			add(fmt.Sprintf("position=%s,causal=%v", p, causal), func(c *Config) {
-				c.Position, c.Attention.Causal = PositionList{NewPosition(p)}, causal
-			})
-		}
-	}
-	for _, s := range []RoPEScaling{{Kind: "linear", Factor: 2}, {Kind: "ntk", Factor: 2}, {Kind: "yarn", Factor: 4, Original: 16, BetaFast: 32, BetaSlow: 1}, {Kind: "llama3", Factor: 8, Original: 64, LowFreqFactor: 1, HighFreqFactor: 4}} {
-		add("scaling="+s.Kind, func(c *Config) {
-			p := NewPosition("rope")
-			p.Scaling, p.Layout = s, "interleaved"
-			c.Position = PositionList{p}
-		})
-	}
-	add("per layer", func(c *Config) {
-		slow := NewPosition("rope")
-		slow.Base, slow.Fraction = 100, 0.5
-		c.Position = PositionList{NewPosition("rope"), slow, NewPosition("t5")}
-		c.Placement = append(append(Place("hybrid"), Place("parallel")...), Place("x + F(N1(x))")...)
-		c.Attention.Window = IntList{0, 2, 3}
-	})
-	add("attention", func(c *Config) {
-		c.Attention.Softcap, c.Attention.Scale, c.Attention.Bias, c.Heads = 2, 0.7, "qkv", 6
-		c.Logits = LogitsConfig{Scale: 0.5, Softcap: 4}
-		c.Embedding.Scale, c.Position = 3, PositionList{NewPosition("t5")}
-	})
-	return all
-}
 
 // runner is a compiled training graph with random parameters and tokens.
 type runner[T graph.Float] struct {
@@ -152,7 +75,7 @@ func (r *runner[T]) mean() float64 {
 }
 
 func TestGradientsOfEveryVariant(t *testing.T) {
-	for _, v := range variants(t) {
+	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			r := newRunner[float64](t, v.cfg, 1, batch)
 			r.prog.Run()
@@ -208,7 +131,7 @@ func (r *runner[T]) shielded(name string) bool {
 }
 
 func TestCausality(t *testing.T) {
-	for _, v := range variants(t) {
+	for _, v := range variants() {
 		if !v.cfg.Attention.Causal {
 			continue
 		}
@@ -240,7 +163,7 @@ func TestCausality(t *testing.T) {
 }
 
 func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
-	for _, v := range variants(t) {
+	for _, v := range variants() {
 		var want []float32
 		for _, workers := range []int{1, 2, 4} {
 			r := newRunner[float32](t, v.cfg, workers, 4)
@@ -256,71 +179,8 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// count is the number of parameters in closed form.
-func count(c Config) int {
-	d, q, kv, ff, V := c.DModel, c.Heads*int(c.HeadDim), int(c.KVHeads)*int(c.HeadDim), int(c.DFF), int(c.Vocab)
-	norm := func(width int) int {
-		n := 0
-		switch c.Norm.Kind {
-		case "layernorm", "rmsnorm", "rmsnorm_1p":
-			n = width
-		case "dyt":
-			n = width + 1
-		}
-		if c.Norm.Bias == Yes {
-			n += width
-		}
-		return n
-	}
-	is := func(b bool, n int) int {
-		if b {
-			return n
-		}
-		return 0
-	}
-	total := V*d + is(!c.Embedding.Tied, V*d) + is(c.FinalNorm == Yes, norm(d)) + is(c.Embedding.Norm == Yes, norm(d))
-	if p := c.Position[0]; p.Kind == "learned" {
-		total += int(p.Max) * d
-	}
-	for _, p := range c.Position {
-		if p.Kind == "t5" {
-			total += p.Buckets * c.Heads
-			break
-		}
-	}
-	mats, bias := 2, 0
-	if Activations[string(c.Activation)].Gated {
-		mats = 3
-	}
-	if c.FFN.Bias {
-		bias = (mats-1)*ff + d
-	}
-	for l := range c.Layers {
-		place := perLayer(c.Placement, l).Kind
-		outer := map[string]int{
-			"sandwich": 4, "peri": 4, "none": 0, "rezero": 0, "hybrid": 1, "parallel": 1,
-			"N2(x + N1(F(x)))": 4, "h = alpha*x + a*F(N1(x)/L); N2(h)": 4, "x + g2*M(N2(x)) + a1*A(x/sqrt(2*l))": 1, "h = N1(x); N3(h + F(N2(h)))": 6,
-		}
-		n, ok := outer[place]
-		if !ok {
-			n = 2
-		}
-		total += n * norm(d)
-		total += d*(2*q+2*kv) + mats*d*ff + bias
-		total += is(c.Attention.Bias == "qkv" || c.Attention.Bias == "all", q+2*kv) + is(c.Attention.Bias == "proj" || c.Attention.Bias == "all", d)
-		total += is(place == "subln", norm(q)+norm(ff)) + is(place == "rezero", 2) + is(place == "layerscale", 2*d)
-		total += is(place == "h = alpha*x + a*F(N1(x)/L); N2(h)", 2) + is(place == "x + g2*M(N2(x)) + a1*A(x/sqrt(2*l))", 1+d)
-		if c.Attention.QKNorm != "none" || place == "hybrid" {
-			wide := c.Attention.QKNorm == "full"
-			total += is(wide, q+kv) + is(!wide, 2*int(c.HeadDim))
-			total += is(place == "hybrid" && wide, kv) + is(place == "hybrid" && !wide, int(c.HeadDim))
-		}
-	}
-	return total
-}
-
 func TestAttestation(t *testing.T) {
-	for _, v := range variants(t) {
+	for _, v := range variants() {
 		r := newRunner[float32](t, v.cfg, 1, batch)
 		a := r.m.Attest(r.g)
 		c := r.m.cfg

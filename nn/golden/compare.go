@@ -118,9 +118,7 @@ func fill[T graph.Float](dst []T, src []float64) {
 	}
 }
 
-// norm is the Euclidean length.
-func norm(x []float64) float64 { return math.Sqrt(squares(x)) }
-
+// squares is the square of the Euclidean length.
 func squares(x []float64) float64 {
 	s := 0.0
 	for _, v := range x {
