@@ -83,7 +83,14 @@ func readSummary(run string) (s metrics.Summary, err error) {
 
 // execute trains the cell.
 func execute(ctx context.Context, c *Cell, run string, o Options) (s metrics.Summary, err error) {
-	m, err := build(c.Config, c.corpus, o.Threads, o.sharing)
+	d, err := newDesign(c.Config, c.corpus, o.Threads)
+	if err != nil {
+		return s, err
+	}
+	if err := d.memory.fits(o.sharing); err != nil {
+		return s, err
+	}
+	m, err := d.build(o.Threads)
 	if err != nil {
 		return s, err
 	}
@@ -148,7 +155,7 @@ func (m *machine) train(ctx context.Context, c *Cell, run string, checkpoints *t
 	p.Started(c, step)
 	return train.Train(ctx, train.Job[float32]{
 		Config: c.Config.Train, Probe: c.Config.Probe, Seed: c.Config.Seed.Data, Salt: c.Config.Salt,
-		Model: &train.Model[float32]{Params: m.params, Step: m.step, Eval: m.eval, Team: m.team,
+		Model: &train.Model[float32]{Params: m.params, Step: m.step, Eval: m.test, Team: m.team,
 			Layers: c.Config.Model.Layers, Width: c.Config.Model.DModel},
 		Data: train.Data{Train: c.corpus.Sampler(c.Config.Seed.Data, c.Config.Salt), Validation: c.corpus.Validation},
 		From: from, Identity: c.Config.identityKeys(c.corpus.Hash), Checkpoints: checkpoints, Sink: log,

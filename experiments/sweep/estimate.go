@@ -34,7 +34,7 @@ func AssumedFLOPS() float64 {
 }
 
 // Estimates is what the cells with the given indices (nil: all) are going to cost,
-// without running any. Memory is read off the compiled programs, FLOPs off the graph;
+// without running any. Memory is read off the planned graphs, FLOPs off the graph;
 // a forward pass counts as a third of a training step.
 func (p *Plan) Estimates(o Options) ([]Estimate, error) {
 	cells, err := p.selected(o.Cells)
@@ -48,12 +48,11 @@ func (p *Plan) Estimates(o Options) ([]Estimate, error) {
 	for i, c := range cells {
 		need, known := memory[c.Label]
 		if !known {
-			m, err := build(c.Config, c.corpus, threads, o.Jobs)
+			d, err := newDesign(c.Config, c.corpus, threads)
 			if err != nil {
 				return nil, err
 			}
-			m.close()
-			need = m.memory
+			need = d.memory
 			memory[c.Label] = need
 		}
 		total := c.Size.FLOPs * (float64(c.Config.tokens()) + float64(c.evaluated())/3)

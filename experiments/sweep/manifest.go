@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -39,9 +40,9 @@ func (c *Cell) manifest(m *machine, from *train.Checkpoint, threads int) map[str
 		"data":     c.dataManifest(),
 		"versions": versions(),
 		"cpu":      map[string]any{"model": cpuModel(), "kernel_path": kernel.Path(), "threads": threads},
-		"blocks":   m.attestation.Blocks,
+		"blocks":   m.blocks(),
 		"memory":   m.memory,
-		"planner":  map[string]any{"step": plannerManifest(m.step.Stats()), "eval": plannerManifest(m.eval.Stats())},
+		"planner":  map[string]any{"step": plannerManifest(m.step.Stats()), "eval": plannerManifest(m.test.Stats())},
 		"metrics":  definitions,
 	}
 	if c.Label != "" {
@@ -57,8 +58,8 @@ func (c *Cell) manifest(m *machine, from *train.Checkpoint, threads int) map[str
 }
 
 // modelManifest is what was built, in short, for tables; blocks has all of it.
-func (m *machine) modelManifest() map[string]any {
-	a := m.attestation
+func (d *design) modelManifest() map[string]any {
+	a := d.attestation
 	norms := make([]int, len(a.Blocks))
 	for l, b := range a.Blocks {
 		norms[l] = len(b.Norms)
@@ -69,6 +70,20 @@ func (m *machine) modelManifest() map[string]any {
 		"params":          map[string]any{"total": a.Params, "non_embedding": a.NonEmbedding, "by_role": a.ByRole},
 		"flops_per_token": a.FLOPsPerToken, "kv_cache_elements_per_token": a.KVCachePerToken,
 	}
+}
+
+// blocks is the attestation of all blocks, those in a row that are alike once.
+func (d *design) blocks() (out []map[string]any) {
+	all := d.attestation.Blocks
+	for from := 0; from < len(all); {
+		to := from
+		for to+1 < len(all) && reflect.DeepEqual(all[to+1], all[from]) {
+			to++
+		}
+		out = append(out, map[string]any{"from": from, "to": to, "each": all[from]})
+		from = to + 1
+	}
+	return out
 }
 
 // runs writes a list of numbers with equal neighbours once: "2", or "4 × 2, 8 × 1".

@@ -34,56 +34,37 @@ func measure(c Config) (Size, error) {
 	return Size{Params: int64(a.Params), FLOPs: a.FLOPsPerToken}, nil
 }
 
-// A machine is a model in memory, ready to train.
-type machine struct {
-	team        *graph.Team
-	params      *graph.Params[float32]
-	step, eval  *graph.Program
+// A design is the graphs of a run, planned but without memory.
+type design struct {
+	train, eval *graph.Graph
 	attestation nn.Attestation
 	memory      Memory
 }
 
-// build compiles the programs of a resolved configuration for a number of threads.
-// Its memory is reserved, but not touched before the machine runs. A model that is
-// too large by its weights and its residual stream alone is refused before that.
-func build(c Config, corpus *data.Corpus, threads, sharing int) (*machine, error) {
+// newDesign builds and plans the graphs of a resolved configuration for a number of threads.
+func newDesign(c Config, corpus *data.Corpus, threads int) (*design, error) {
 	model, err := nn.New(c.Model)
 	if err != nil {
 		return nil, err
 	}
-	train, err := model.Train(graph.Float32, c.Train.Batch, c.Model.Context)
-	if err != nil {
+	d := &design{memory: Memory{Data: int64(corpus.Train.Len()+corpus.Validation.Len()) * bytesPerToken(corpus)}}
+	if d.train, err = model.Train(graph.Float32, c.Train.Batch, c.Model.Context); err != nil {
 		return nil, err
 	}
-	eval, err := model.Eval(graph.Float32, c.Train.Batch, c.Model.Context)
-	if err != nil {
+	if d.eval, err = model.Eval(graph.Float32, c.Train.Batch, c.Model.Context); err != nil {
 		return nil, err
 	}
-	m := &machine{attestation: model.Attest(train)}
-	m.memory.Data = int64(corpus.Train.Len()+corpus.Validation.Len()) * bytesPerToken(corpus)
-	for _, p := range train.Params() {
-		m.memory.Weights += int64(p.Size()) * bytesPerParam
+	for _, g := range []*graph.Graph{d.train, d.eval} {
+		p, err := graph.NewPlan(g)
+		if err != nil {
+			return nil, err
+		}
+		d.memory.Arena += int64(p.Stats.Arena)
+		d.memory.Local += int64(threads) * int64(p.Stats.Local)
 	}
-	m.memory.Arena = 4 * int64(c.Train.Batch) * int64(c.Model.Context) * int64(c.Model.DModel) * int64(c.Model.Layers) // its least
-	if err := m.memory.fits(sharing); err != nil {
-		return nil, err
-	}
-	m.team, m.params = graph.NewTeam(threads), graph.NewParams[float32](train)
-	if m.step, err = graph.Compile(train, m.params, m.team); err == nil {
-		m.eval, err = graph.Compile(eval, m.params, m.team)
-	}
-	if err != nil {
-		m.close()
-		return nil, fmt.Errorf("model %s: %w", c.Name, err)
-	}
-	step, test := m.step.Stats(), m.eval.Stats()
-	m.memory.Arena = int64(step.Arena + test.Arena)
-	m.memory.Local = int64(threads) * int64(step.Local+test.Local)
-	if err := m.memory.fits(sharing); err != nil {
-		m.close()
-		return nil, err
-	}
-	return m, nil
+	d.attestation = model.Attest(d.train)
+	d.memory.Weights = int64(d.attestation.Params) * bytesPerParam
+	return d, nil
 }
 
 // bytesPerToken is how the corpus stores a token.
@@ -92,6 +73,28 @@ func bytesPerToken(c *data.Corpus) int64 {
 		return 1
 	}
 	return 2
+}
+
+// A machine is a design in memory, ready to train.
+type machine struct {
+	*design
+	team       *graph.Team
+	params     *graph.Params[float32]
+	step, test *graph.Program
+}
+
+// build compiles the programs of a design.
+func (d *design) build(threads int) (*machine, error) {
+	m := &machine{design: d, team: graph.NewTeam(threads), params: graph.NewParams[float32](d.train)}
+	var err error
+	if m.step, err = graph.Compile(d.train, m.params, m.team); err == nil {
+		m.test, err = graph.Compile(d.eval, m.params, m.team)
+	}
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
 }
 
 // close ends the workers.

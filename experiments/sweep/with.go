@@ -132,7 +132,11 @@ func (e *Experiment) prune() {
 // any profile, gives the same cells.
 func (e *Experiment) YAML() []byte {
 	d := document{Name: e.Name, Question: e.Question, Paper: e.Paper, Expect: e.Expect, Base: e.Base, Match: e.Match, Seeds: e.Seeds, Show: e.Show}
-	out := config.Encode(d).YAML()
+	head := config.Encode(d)
+	if !e.Match.matching() {
+		head.Delete("match")
+	}
+	out := head.YAML()
 	if len(e.Axes) > 0 {
 		out = append(out, "axes:\n"...)
 		for _, a := range e.Axes {
