@@ -4,7 +4,7 @@ package kernel
 // and G key/value heads, G a divisor of H. Query head h reads kv head h/(H/G). Query row i stands at
 // position Offset+i, key row j at position j.
 //
-//	q, o [T, H·K]    k, v [S, G·K]    lse [H, T]
+//	q, o [T, H·K]    k, v [S, G·K]    logSum [H, T]
 //
 // The score of query i and key j is
 //
@@ -107,10 +107,11 @@ func (s *AttentionShape[E]) tableLen() int {
 	return s.S + 1 + (s.T+PanelWidth-1)/PanelWidth*PanelWidth
 }
 
-// Attention computes o = softmax(scores)·v for every head and row, and lse, the logarithm of the sum of
-// exponentiated scores (0 for a row with no visible key). scratch has AttentionScratch elements.
-func Attention[T Float](o, lse, q, k, v []T, shape *AttentionShape[T], scratch []T) {
-	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, o: o, lse: lse}
+// Attention computes o = softmax(scores)·v for every head and row, and for the gradient
+// logSum = log Σ exp(score - greatest score of the row), 0 for a row with no visible key. scratch has
+// AttentionScratch elements.
+func Attention[T Float](o, logSum, q, k, v []T, shape *AttentionShape[T], scratch []T) {
+	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, o: o, logSum: logSum}
 	a.allocate(scratch)
 	for h := a.From * a.H / a.G; h < a.To*a.H/a.G; h++ {
 		a.startHead(h)
@@ -127,14 +128,14 @@ func Attention[T Float](o, lse, q, k, v []T, shape *AttentionShape[T], scratch [
 }
 
 // AttentionGrad is the gradient of Attention. It overwrites dq, dk and dv, and adds to dRel, [buckets, H]
-// (nil if not wanted). Weights are computed again from q, k and lse. With p the weights, m the
+// (nil if not wanted). Weights are computed again from q, k and logSum. With p the weights, m the
 // dropout's factors and δ = Σ do ⊙ o of a row,
 //
 //	dp = m ⊙ (do·vᵀ),  ds = p ⊙ (dp - δ),  dv = (m ⊙ p)ᵀ·do,  dq = Scale·ds·k,  dk = Scale·dsᵀ·q
 //
 // where ds also passes through the softcap's derivative. Heads and queries are taken in order.
-func AttentionGrad[T Float](dq, dk, dv, dRel, do, o, lse, q, k, v []T, shape *AttentionShape[T], scratch []T) {
-	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, o: o, lse: lse, do: do, dq: dq, dk: dk, dv: dv, dRel: dRel}
+func AttentionGrad[T Float](dq, dk, dv, dRel, do, o, logSum, q, k, v []T, shape *AttentionShape[T], scratch []T) {
+	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, o: o, logSum: logSum, do: do, dq: dq, dk: dk, dv: dv, dRel: dRel}
 	a.allocate(scratch)
 	for j := range a.S {
 		clear(dk[j*a.LdDK+a.From*a.K : j*a.LdDK+a.To*a.K])

@@ -5,17 +5,17 @@ import "unsafe"
 // panelArgs are the arguments of the assembly of panels. gen/panel.go knows the order of the fields,
 // all of which are eight bytes but the last.
 type panelArgs struct {
-	p, dp       *float32
-	rows, plain int
-	table       *float32
-	lse, delta  *float32
-	scale       float32
+	p, dp         *float32
+	rows, plain   int
+	table         *float32
+	logSum, delta *float32
+	scale         float32
 }
 
 func (p *panel[T]) args() panelArgs {
 	a := panelArgs{rows: p.rows(), plain: p.plain, scale: float32(p.scale)}
 	a.p, a.dp = unsafe.SliceData(as32(p.p)), unsafe.SliceData(as32(p.dp))
-	a.lse, a.delta = unsafe.SliceData(as32(p.lse[:PanelWidth])), unsafe.SliceData(as32(p.delta[:PanelWidth]))
+	a.logSum, a.delta = unsafe.SliceData(as32(p.logSum[:PanelWidth])), unsafe.SliceData(as32(p.delta[:PanelWidth]))
 	if n := p.rows(); n > p.plain {
 		_ = p.added(p.plain) // the first and the last piece must be inside the table
 		_ = p.added(n - 1)

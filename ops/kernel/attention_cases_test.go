@@ -44,7 +44,7 @@ var attentionCases = []struct {
 // attentionCase is a shape with its operands.
 type attentionCase[T Float] struct {
 	s                    AttentionShape[T]
-	q, k, v, o, lse      []T
+	q, k, v, o, logSum   []T
 	do, dq, dk, dv, dRel []T
 	scratch              []T
 	full                 AttentionShape[T] // with leading dimensions filled in
@@ -76,7 +76,7 @@ func newAttentionCase(i int) *attentionCase[float64] {
 	f := s.leading()
 	c.s, c.full = s, f
 	c.q, c.k, c.v = normals[float64](1, s.T*f.LdQ), normals[float64](2, s.S*f.LdK), normals[float64](3, s.S*f.LdV)
-	c.o, c.lse, c.do = make([]float64, s.T*f.LdO), make([]float64, s.H*s.T), normals[float64](4, s.T*f.LdDO)
+	c.o, c.logSum, c.do = make([]float64, s.T*f.LdO), make([]float64, s.H*s.T), normals[float64](4, s.T*f.LdDO)
 	c.dq, c.dk, c.dv = normals[float64](5, s.T*f.LdDQ), normals[float64](6, s.S*f.LdDK), normals[float64](7, s.S*f.LdDV)
 	c.scratch = make([]float64, AttentionScratch(&s))
 	return c
@@ -88,25 +88,25 @@ func narrowAttention(c *attentionCase[float64]) *attentionCase[float32] {
 		return AttentionShape[float32]{s.T, s.S, s.H, s.G, s.K, s.LdQ, s.LdK, s.LdV, s.LdO, s.Scale, s.Causal, s.Window, s.Softcap, s.Slopes,
 			narrow(s.RelBias), s.Bucket, s.KeyValid, s.Offset, s.Dropout, s.DropoutKey, s.From, s.To, s.LdDQ, s.LdDK, s.LdDV, s.LdDO}
 	}
-	n := &attentionCase[float32]{s: convert(c.s), full: convert(c.full), q: narrow(c.q), k: narrow(c.k), v: narrow(c.v), o: narrow(c.o), lse: narrow(c.lse),
+	n := &attentionCase[float32]{s: convert(c.s), full: convert(c.full), q: narrow(c.q), k: narrow(c.k), v: narrow(c.v), o: narrow(c.o), logSum: narrow(c.logSum),
 		do: narrow(c.do), dq: narrow(c.dq), dk: narrow(c.dk), dv: narrow(c.dv), dRel: narrow(c.dRel)}
 	n.scratch = make([]float32, AttentionScratch(&n.s))
 	return n
 }
 
-func (c *attentionCase[T]) forward() { Attention(c.o, c.lse, c.q, c.k, c.v, &c.s, c.scratch) }
+func (c *attentionCase[T]) forward() { Attention(c.o, c.logSum, c.q, c.k, c.v, &c.s, c.scratch) }
 func (c *attentionCase[T]) backward() {
-	AttentionGrad(c.dq, c.dk, c.dv, c.dRel, c.do, c.o, c.lse, c.q, c.k, c.v, &c.s, c.scratch)
+	AttentionGrad(c.dq, c.dk, c.dv, c.dRel, c.do, c.o, c.logSum, c.q, c.k, c.v, &c.s, c.scratch)
 }
 
 // row is head h of row i of a matrix.
 func row[T Float](x []T, i, ld, h, k int) []T { return x[i*ld+h*k : i*ld+(h+1)*k] }
 
-// weights is the definition of attention's weights of one head and row, and of lse, from whole rows of scores.
-func (c *attentionCase[T]) weights(h, i int) (p []float64, lse float64) {
+// weights is the definition of attention's weights of one head and row, and of logSum, from whole rows of scores.
+func (c *attentionCase[T]) weights(h, i int) (p []float64, logSum float64) {
 	s := &c.full
 	x, mask := make([]float64, s.S), make([]bool, s.S)
-	sum := 0.
+	sum, most := 0., math.Inf(-1)
 	for j := range x {
 		pos := s.Offset + i
 		mask[j] = (!s.Causal || j <= pos) && (s.Window == 0 || pos-j < s.Window && j-pos < s.Window) && (s.KeyValid == nil || s.KeyValid[j])
@@ -121,24 +121,28 @@ func (c *attentionCase[T]) weights(h, i int) (p []float64, lse float64) {
 			x[j] += float64(s.RelBias[int(s.Bucket[pos-j+s.S-1])*s.H+h])
 		}
 		if mask[j] {
-			sum += math.Exp(x[j])
+			most = max(most, x[j])
 		}
 	}
-	p = softmaxOf(x, mask)
-	if sum > 0 {
-		lse = math.Log(sum)
+	for j := range x {
+		if mask[j] {
+			sum += math.Exp(x[j] - most)
+		}
 	}
-	return p, lse
+	if sum > 0 {
+		logSum = math.Log(sum)
+	}
+	return softmaxOf(x, mask), logSum
 }
 
 // output is the definition of attention's output.
-func (c *attentionCase[T]) output() (o, lse []float64) {
+func (c *attentionCase[T]) output() (o, logSum []float64) {
 	s := &c.full
-	o, lse = widen(c.o), widen(c.lse)
+	o, logSum = widen(c.o), widen(c.logSum)
 	for h := s.From * s.H / s.G; h < s.To*s.H/s.G; h++ {
 		for i := range s.T {
 			p, l := c.weights(h, i)
-			lse[h*s.T+i] = l
+			logSum[h*s.T+i] = l
 			oi := row(o, i, s.LdO, h, s.K)
 			clear(oi)
 			Dropout(p, p, s.Dropout, s.DropoutKey, uint64((h*s.T+i)*s.S))
@@ -147,5 +151,5 @@ func (c *attentionCase[T]) output() (o, lse []float64) {
 			}
 		}
 	}
-	return o, lse
+	return o, logSum
 }

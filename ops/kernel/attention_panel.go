@@ -6,12 +6,13 @@ import "math"
 // get a piece of the table added: row r, column c get table[first - (r - plain) + c]. The number of
 // rows and plain are even.
 type panel[T Float] struct {
-	p, dp      []T
-	plain      int
-	table      []T
-	first      int
-	lse, delta []T // [PanelWidth]
-	scale      T
+	p, dp  []T
+	plain  int
+	table  []T
+	first  int
+	logSum []T // [PanelWidth], as delta
+	delta  []T
+	scale  T
 }
 
 // added is the piece of the table that belongs to row r, nil for none.
@@ -30,16 +31,8 @@ func panelRow[T Float](p []T, r int) *[PanelWidth]T {
 	return (*[PanelWidth]T)(p[r*PanelWidth : (r+1)*PanelWidth])
 }
 
-// softmax turns each column to weights and sets lse:
-//
-//	p = exp(p + table - max)/Σ,  lse = max + log Σ
-//
-// A column of minus infinities becomes zeros, its lse 0.
-func (p *panel[T]) softmax() {
-	if isFloat32[T]() && p.softmaxVector() {
-		return
-	}
-	var most, sum [PanelWidth]T
+// addTable adds the table and returns the maxima of the columns.
+func (p *panel[T]) addTable() (most [PanelWidth]T) {
 	for c := range most {
 		most[c] = lowest[T]()
 	}
@@ -52,6 +45,20 @@ func (p *panel[T]) softmax() {
 			most[c] = max(most[c], v)
 		}
 	}
+	return most
+}
+
+// softmax turns each column to weights and sets logSum:
+//
+//	p = exp(p + table - max)/Σ,  logSum = log Σ
+//
+// A column of minus infinities becomes zeros, its logSum 0.
+func (p *panel[T]) softmax() {
+	if isFloat32[T]() && p.softmaxVector() {
+		return
+	}
+	most := p.addTable()
+	var sum [PanelWidth]T
 	for r := range p.rows() {
 		x := panelRow(p.p, r)
 		for c, v := range x {
@@ -60,9 +67,9 @@ func (p *panel[T]) softmax() {
 		}
 	}
 	for c, s := range sum {
-		p.lse[c], sum[c] = 0, 0
+		p.logSum[c], sum[c] = 0, 0
 		if s != 0 {
-			p.lse[c], sum[c] = most[c]+T(math.Log(float64(s))), 1/s
+			p.logSum[c], sum[c] = T(math.Log(float64(s))), 1/s
 		}
 	}
 	for r := range p.rows() {
@@ -80,20 +87,21 @@ func lowest[T Float]() T {
 	return T(low)
 }
 
-// gradient turns scores to weights, and the gradient of the weights to that of the scores:
+// gradient turns scores to the weights that softmax found, and the gradient of the weights to that of
+// the scores:
 //
-//	p = exp(p + table - lse),  dp = p ⊙ (dp - delta)·scale
+//	p = exp(p + table - max - logSum),  dp = p ⊙ (dp - delta)·scale
+//
+// The maximum is subtracted first: next to a large score, max + logSum would lose the digits of logSum.
 func (p *panel[T]) gradient() {
 	if isFloat32[T]() && p.gradientVector() {
 		return
 	}
+	most := p.addTable()
 	for r := range p.rows() {
 		x, d := panelRow(p.p, r), panelRow(p.dp, r)
-		if b := p.added(r); b != nil {
-			Add(x[:], x[:], b)
-		}
 		for c, v := range x {
-			x[c] = exp(v - p.lse[c])
+			x[c] = exp(v - most[c] - p.logSum[c])
 			d[c] = x[c] * (d[c] - p.delta[c]) * p.scale
 		}
 	}

@@ -10,9 +10,9 @@ const fewQueries = 8
 func (a *attention[T]) forwardRow(i int) {
 	lo, hi := a.visible(i)
 	n := hi - lo
-	o, lse := a.o[i*a.LdO+a.head*a.K:][:a.K], &a.lse[a.head*a.T+i]
+	o, logSum := a.o[i*a.LdO+a.head*a.K:][:a.K], &a.logSum[a.head*a.T+i]
 	clear(o)
-	*lse = 0
+	*logSum = 0
 	if n == 0 {
 		return
 	}
@@ -20,11 +20,11 @@ func (a *attention[T]) forwardRow(i int) {
 	Scale(q, a.q[i*a.LdQ+a.head*a.K:], a.Scale)
 	rowDots(p, a.k[lo*a.LdK+a.kv:], a.LdK, q)
 	a.finishScores(p, i, lo)
-	most, sum := expRow(p, p)
+	_, sum := expRow(p, p)
 	if sum == 0 {
 		return
 	}
-	*lse = most + T(math.Log(float64(sum)))
+	*logSum = T(math.Log(float64(sum)))
 	Scale(p, p, float64(1/sum))
 	if a.kept != nil {
 		at := a.dropIndex(i, lo)

@@ -10,9 +10,9 @@ func TestAttentionFormula(t *testing.T) {
 		t.Run(attentionCases[i].name, func(t *testing.T) {
 			c := newAttentionCase(i)
 			c.forward()
-			o, lse := c.output()
+			o, logSum := c.output()
 			near(t, "o", c.o, o, 1e-11, 1e-12)
-			near(t, "lse", c.lse, lse, 1e-11, 1e-12)
+			near(t, "logSum", c.logSum, logSum, 1e-11, 1e-12)
 		})
 	}
 }
@@ -123,7 +123,7 @@ func TestAttentionFloat32(t *testing.T) {
 			n.backward()
 			name := attentionCases[i].name
 			near(t, name+" o", n.o, c.o, 1e-5, 1e-5)
-			near(t, name+" lse", n.lse, c.lse, 1e-5, 1e-5)
+			near(t, name+" logSum", n.logSum, c.logSum, 1e-5, 1e-5)
 			near(t, name+" dq", n.dq, c.dq, 1e-4, 2e-5)
 			near(t, name+" dk", n.dk, c.dk, 1e-4, 2e-5)
 			near(t, name+" dv", n.dv, c.dv, 1e-4, 2e-5)
@@ -150,7 +150,7 @@ func TestAttentionByHead(t *testing.T) {
 			}
 			name := attentionCases[i].name
 			same(t, name+" o", parts.o, all.o)
-			same(t, name+" lse", parts.lse, all.lse)
+			same(t, name+" logSum", parts.logSum, all.logSum)
 			same(t, name+" dq", parts.dq, all.dq)
 			same(t, name+" dk", parts.dk, all.dk)
 			same(t, name+" dv", parts.dv, all.dv)
@@ -171,7 +171,7 @@ func TestAttentionExtremes(t *testing.T) {
 			}
 			c.forward()
 			c.backward()
-			for name, x := range map[string][]float32{"o": c.o, "lse": c.lse, "dq": c.dq, "dk": c.dk, "dv": c.dv} {
+			for name, x := range map[string][]float32{"o": c.o, "logSum": c.logSum, "dq": c.dq, "dk": c.dk, "dv": c.dv} {
 				if !AllFinite(x) {
 					t.Errorf("scores of size %g²: %s = %v", size, name, x)
 				}
@@ -190,8 +190,8 @@ func TestAttentionCached(t *testing.T) {
 			one := c.s
 			for r := range s.T {
 				one.T, one.Offset = 1, r
-				o, lse := make([]float64, s.LdO), make([]float64, s.H)
-				Attention(o, lse, c.q[r*s.LdQ:], c.k, c.v, &one, c.scratch)
+				o, logSum := make([]float64, s.LdO), make([]float64, s.H)
+				Attention(o, logSum, c.q[r*s.LdQ:], c.k, c.v, &one, c.scratch)
 				near(t, "o", o, c.o[r*s.LdO:(r+1)*s.LdO], 1e-12, 1e-13)
 			}
 		})
@@ -204,7 +204,7 @@ func BenchmarkAttention(b *testing.B) {
 		s := AttentionShape[float32]{T: c.t, S: c.t, H: c.h, G: c.g, K: c.k, Scale: 0.1, Causal: true}
 		n, kv := c.t*c.h*c.k, c.t*c.g*c.k
 		q, k, v, do := normals[float32](1, n), normals[float32](2, kv), normals[float32](3, kv), normals[float32](4, n)
-		o, dq, dk, dv, lse := make([]float32, n), make([]float32, n), make([]float32, kv), make([]float32, kv), make([]float32, c.t*c.h)
+		o, dq, dk, dv, logSum := make([]float32, n), make([]float32, n), make([]float32, kv), make([]float32, kv), make([]float32, c.t*c.h)
 		scratch := make([]float32, AttentionScratch(&s))
 		product := float64(c.h) * float64(c.t) * float64(c.t+1) * float64(c.k)
 		rate := func(b *testing.B, products float64) {
@@ -212,13 +212,13 @@ func BenchmarkAttention(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("T%d_H%d_G%d_K%d", c.t, c.h, c.g, c.k), func(b *testing.B) {
 			for b.Loop() {
-				Attention(o, lse, q, k, v, &s, scratch)
+				Attention(o, logSum, q, k, v, &s, scratch)
 			}
 			rate(b, 2)
 		})
 		b.Run(fmt.Sprintf("T%d_H%d_G%d_K%d_grad", c.t, c.h, c.g, c.k), func(b *testing.B) {
 			for b.Loop() {
-				AttentionGrad(dq, dk, dv, nil, do, o, lse, q, k, v, &s, scratch)
+				AttentionGrad(dq, dk, dv, nil, do, o, logSum, q, k, v, &s, scratch)
 			}
 			rate(b, 5)
 		})

@@ -13,13 +13,13 @@ import (
 // attention is one call under way.
 type attention[T Float] struct {
 	AttentionShape[T]
-	q, k, v, o, lse      []T
+	q, k, v, o, logSum   []T
 	do, dq, dk, dv, dRel []T
 
 	scores, dscores   []T // panels
 	capped, kept      []T // panels, if needed: the softcap's derivative, the dropout's factors
 	qt, dot, ot       []T // queries and rows of do and o of a tile, transposed: [K][PanelWidth]
-	tileLSE, delta    []T // of a tile's rows
+	tileLogSum, delta []T // of a tile's rows
 	table, tableGrad  []T // of i - j, from -S
 	head, kv          int // head, and first column of its kv head
 	biased, hasWindow bool
@@ -40,7 +40,7 @@ func (a *attention[T]) allocate(scratch []T) {
 	panel := a.panelRows() * PanelWidth
 	a.scores, a.dscores = take(panel), take(panel)
 	a.qt, a.dot, a.ot = take(a.K*PanelWidth), take(a.K*PanelWidth), take(a.K*PanelWidth)
-	a.tileLSE, a.delta = take(PanelWidth), take(PanelWidth)
+	a.tileLogSum, a.delta = take(PanelWidth), take(PanelWidth)
 	if a.Softcap != 0 {
 		a.capped = take(panel)
 	}
@@ -153,9 +153,9 @@ func (a *attention[T]) product(t tile) {
 // forward computes the output of the tile that begins at query i.
 func (a *attention[T]) forward(i int) {
 	t := a.tile(i)
-	lse := a.lse[a.head*a.T+i:][:t.m]
+	logSum := a.logSum[a.head*a.T+i:][:t.m]
 	if t.n == 0 {
-		clear(lse)
+		clear(logSum)
 		for r := range t.m {
 			clear(a.o[(i+r)*a.LdO+a.head*a.K:][:a.K])
 		}
@@ -163,7 +163,7 @@ func (a *attention[T]) forward(i int) {
 	}
 	a.product(t)
 	a.panel(t).softmax()
-	copy(lse, a.tileLSE)
+	copy(logSum, a.tileLogSum)
 	a.dropout(t)
 	a.times(a.kept, a.scores, t)
 	mulPanelT(t.m, a.K, t.n, a.scores, a.v[t.j*a.LdV+a.kv:], a.LdV, a.o[i*a.LdO+a.head*a.K:], a.LdO)
@@ -223,7 +223,7 @@ func (a *attention[T]) dscoresOf(t tile) {
 	clear(a.dscores[t.values : t.rows*PanelWidth])
 	a.dropout(t)
 	a.times(a.kept, a.dscores, t)
-	clear(a.tileLSE[copy(a.tileLSE, a.lse[a.head*a.T+t.i:][:t.m]):])
+	clear(a.tileLogSum[copy(a.tileLogSum, a.logSum[a.head*a.T+t.i:][:t.m]):])
 
 	p := a.panel(t)
 	if a.dRel == nil {
@@ -262,5 +262,5 @@ func (a *attention[T]) finishHead() {
 // panel is the panel of a tile for the functions that walk down its columns.
 func (a *attention[T]) panel(t tile) *panel[T] {
 	return &panel[T]{p: a.scores[:t.rows*PanelWidth], dp: a.dscores[:t.rows*PanelWidth], plain: t.plain,
-		table: a.table, first: t.first, lse: a.tileLSE, delta: a.delta}
+		table: a.table, first: t.first, logSum: a.tileLogSum, delta: a.delta}
 }

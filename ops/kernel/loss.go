@@ -20,8 +20,8 @@ func CrossEntropy[T Float](nll, lse, logits []T, targets []int32, rows, v int, i
 		end := counted(targets, r, ignore)
 		expRows(nil, logits[r*v:end*v], lse[r:end], nll[r:end], end-r, v)
 		for ; r < end; r++ {
-			lse[r] += T(math.Log(float64(nll[r])))
-			nll[r] = lse[r] - logits[r*v : (r+1)*v][targets[r]]
+			most, l := lse[r], T(math.Log(float64(nll[r])))
+			lse[r], nll[r] = most+l, l+(most-logits[r*v:(r+1)*v][targets[r]])
 			total += float64(nll[r])
 		}
 	}

@@ -103,12 +103,12 @@ func TestAttentionInsideSlices(t *testing.T) {
 				return x
 			}
 			nq, nk := s.T*s.H*s.K, s.S*s.G*s.K
-			q, k, v, o, lse := fence(nq), fence(nk), fence(nk), fence(nq), fence(s.H*s.T)
+			q, k, v, o, logSum := fence(nq), fence(nk), fence(nk), fence(nq), fence(s.H*s.T)
 			do, dq, dk, dv := fence(nq), fence(nq), fence(nk), fence(nk)
 			scratch := fence(AttentionScratch(&s))
-			Attention(o, lse, q, k, v, &s, scratch)
-			AttentionGrad(dq, dk, dv, nil, do, o, lse, q, k, v, &s, scratch)
-			for _, x := range [][]float32{o, lse, dq, dk, dv} {
+			Attention(o, logSum, q, k, v, &s, scratch)
+			AttentionGrad(dq, dk, dv, nil, do, o, logSum, q, k, v, &s, scratch)
+			for _, x := range [][]float32{o, logSum, dq, dk, dv} {
 				if !AllFinite(x) {
 					t.Errorf("%+v: not finite", s)
 				}

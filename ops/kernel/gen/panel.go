@@ -12,7 +12,7 @@ const (
 	panelN
 	panelPlain
 	panelTab
-	panelLSE
+	panelLogSum
 	panelDelta
 	panelScale
 )
@@ -129,8 +129,24 @@ func (p *panel) foldRows(op func(a, b, d group), g group) {
 	}
 }
 
+// maxima emits p = p + table and leaves the maxima of the columns in the first two registers of acc.
+func (p *panel) maxima(x, acc group) {
+	p.pointer(panelP, pPtr)
+	p.pointer(panelTab, tabP)
+	p.mov(p.k(lowest), acc)
+	p.both(func(table bool) {
+		p.mov(p.step(pPtr), x)
+		if table {
+			p.add(x, p.table(), x)
+			p.mov(x, p.step(pPtr))
+		}
+		p.max(x, acc, acc)
+	}, pPtr)
+	p.foldRows(p.max, acc)
+}
+
 // softmax emits, for each column of p with the table added to its rows: p = exp(p - max)/Σ, and
-// lse = max + log Σ. A column of minus infinities becomes zeros, its lse 0.
+// logSum = log Σ. A column of minus infinities becomes zeros, its logSum 0.
 func (p *panel) softmax() {
 	p.begin("softmaxPanel", "func(args *panelArgs)", "is the softmax of the columns of a panel.")
 	n := p.tmp
@@ -139,18 +155,7 @@ func (p *panel) softmax() {
 	top := p.columnwise(4 * n)
 	p.hold(2, p.expConstants()...)
 	p.stripes(func() {
-		p.pointer(panelP, pPtr)
-		p.pointer(panelTab, tabP)
-		p.mov(p.k(lowest), acc)
-		p.both(func(table bool) {
-			p.mov(p.step(pPtr), x)
-			if table {
-				p.add(x, p.table(), x)
-				p.mov(x, p.step(pPtr))
-			}
-			p.max(x, acc, acc)
-		}, pPtr)
-		p.foldRows(p.max, acc)
+		p.maxima(x, acc)
 		p.mov(acc[:2], top[:2])
 		p.clear(acc)
 		p.pointer(panelP, pPtr)
@@ -162,7 +167,7 @@ func (p *panel) softmax() {
 			p.mov(y, p.step(pPtr))
 		}, pPtr)
 		p.foldRows(p.add, acc)
-		p.statistics(acc[:2], top[:2])
+		p.statistics(acc[:2])
 		p.pointer(panelP, pPtr)
 		p.walk(rowsAll, func() {
 			p.mov(p.step(pPtr), k)
@@ -172,17 +177,16 @@ func (p *panel) softmax() {
 	})
 }
 
-// statistics stores lse from the sums and maxima of a stripe, and leaves 1/sum in the first two
+// statistics stores the logarithms of the sums of a stripe, and leaves 1/sum in the first two
 // registers. Both are 0 where the sum is.
-func (p *panel) statistics(sum, top group) {
+func (p *panel) statistics(sum group) {
 	steps := p.group
 	p.group = 2
 	x, e, f, y := p.from(0), p.from(2), p.from(4), p.from(p.temporaries())
 	p.mov(sum, x)
 	p.log(x, e, f, y)
-	p.add(y, top, y)
 	p.where(notEqual, sum, x, y)
-	p.pointer(panelLSE, reg.R11)
+	p.pointer(panelLogSum, reg.R11)
 	p.mov(y, p.memory(reg.R11, 0))
 	p.mov(p.k(1), x)
 	p.div(x, sum, x)
@@ -190,30 +194,28 @@ func (p *panel) statistics(sum, top group) {
 	p.group = steps
 }
 
-// gradient emits, for p with the table added: p = exp(p - lse), dp = p ⊙ (dp - delta)·scale.
+// gradient emits, for p with the table added: p = exp(p - max - logSum), dp = p ⊙ (dp - delta)·scale.
 func (p *panel) gradient() {
 	p.begin("gradPanel", "func(args *panelArgs)", "computes weights and gradients of the scores of a panel.")
 	n := p.tmp
 	p.group = n
 	x, k, y := p.from(0), p.from(n), p.from(2*n)
-	lse, delta := p.columnwise(3*n), p.columnwise(3*n+2)
-	scale := p.regs[p.temporaries()]
-	p.hold(1, p.expConstants()...)
+	top, logSum, delta := p.columnwise(3*n), p.columnwise(4*n), p.columnwise(4*n+2)
+	scale := p.regs[4*n+4]
+	p.hold(4*n+5-p.temporaries(), p.expConstants()...)
 	p.stripes(func() {
+		p.maxima(x, p.from(3*n))
 		p.c.VBROADCASTSS(at(panelArgs, panelScale), scale)
-		p.pointer(panelLSE, reg.R11)
-		p.mov(p.memory(reg.R11, 0)[:2], lse[:2])
+		p.pointer(panelLogSum, reg.R11)
+		p.mov(p.memory(reg.R11, 0)[:2], logSum[:2])
 		p.pointer(panelDelta, reg.R11)
 		p.mov(p.memory(reg.R11, 0)[:2], delta[:2])
 		p.pointer(panelP, pPtr)
 		p.pointer(panelDP, dpPtr)
-		p.pointer(panelTab, tabP)
-		p.both(func(table bool) {
+		p.walk(rowsAll, func() {
 			p.mov(p.step(pPtr), x)
-			if table {
-				p.add(x, p.table(), x)
-			}
-			p.sub(x, lse, x)
+			p.sub(x, top, x)
+			p.sub(x, logSum, x)
 			p.exp(x, k, y, false)
 			p.mov(y, p.step(pPtr))
 			p.mov(p.step(dpPtr), k)
