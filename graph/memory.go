@@ -10,7 +10,8 @@ import (
 type block struct {
 	values []*value
 	life   life
-	bytes  int
+	bytes  int // of the values
+	room   int // bytes, rounded up to whole cache lines
 	rows   int // first axis, for reuse within a chain
 	off    int
 	home   *value // the member whose memory is given
@@ -74,12 +75,12 @@ func layout(blocks []*block) int {
 	var placed []*block // by offset
 	size := 0
 	for _, b := range blocks {
-		b.bytes = (b.bytes + cacheLine - 1) &^ (cacheLine - 1)
+		b.room = (b.bytes + cacheLine - 1) &^ (cacheLine - 1)
 		placed = slices.DeleteFunc(placed, func(p *block) bool { return p.life.to.phase < b.life.from.phase })
 		b.off = place(b, placed)
 		i, _ := slices.BinarySearchFunc(placed, b.off, func(p *block, off int) int { return cmp.Compare(p.off, off) })
 		placed = slices.Insert(placed, i, b)
-		size = max(size, b.off+b.bytes)
+		size = max(size, b.off+b.room)
 	}
 	return size
 }
@@ -88,25 +89,26 @@ func layout(blocks []*block) int {
 func place(b *block, placed []*block) int {
 	for _, p := range placed {
 		if p.takenOverBy(b) && !slices.ContainsFunc(placed, func(o *block) bool {
-			return o.overlaps(p.off, b.bytes) && (o.off != p.off || !o.takenOverBy(b))
+			return o.overlaps(p.off, b.room) && (o.off != p.off || !o.takenOverBy(b))
 		}) {
 			return p.off
 		}
 	}
 	off := 0
 	for _, p := range placed {
-		if off+b.bytes <= p.off {
+		if off+b.room <= p.off {
 			break
 		}
-		off = max(off, p.off+p.bytes)
+		off = max(off, p.off+p.room)
 	}
 	return off
 }
 
-func (b *block) overlaps(off, bytes int) bool { return b.off < off+bytes && off < b.off+b.bytes }
+func (b *block) overlaps(off, room int) bool { return b.off < off+room && off < b.off+b.room }
 
 // takenOverBy says whether n may stand exactly where b stood: every worker has
-// done with its rows of b when it comes to its rows of n.
+// done with its rows of b when it comes to its rows of n, and those rows are
+// the same bytes.
 func (b *block) takenOverBy(n *block) bool {
 	if b.bytes != n.bytes || b.rows != n.rows {
 		return false

@@ -27,7 +27,7 @@ func CheckGradients(t testing.TB, f Expr, in []Input, free ...int) {
 	for _, i := range free {
 		dy[i] = nil
 	}
-	e, err := Compile[float64](f, in, dy, 2)
+	e, err := Compile[float64](f, in, dy, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
