@@ -179,3 +179,55 @@ func runTotalGrad[T graph.Float](c *graph.Call) func(part, parts int, w *graph.W
 		}
 	}
 }
+
+// spread is y = s·x with s = Σx²/n over each sequence: its second result, s, has
+// rows that are smaller than any other value's.
+type spread struct{}
+
+func (spread) String() string { return "spread" }
+func (spread) Infer(in []graph.Shape) ([]graph.Shape, error) {
+	return []graph.Shape{in[0], {in[0][0], 1}}, nil
+}
+func (spread) Grad(in, out, dout []*graph.Node) []*graph.Node {
+	return graph.Apply(spreadGrad{}, in[0], out[1], dout[0])
+}
+func (spread) Bind(c *graph.Call) []graph.Task {
+	return graph.Typed(c, bindSpread[float32], bindSpread[float64])(c)
+}
+
+func bindSpread[T graph.Float](c *graph.Call) []graph.Task {
+	return []graph.Task{c.Rows(func(i, n int, _ *graph.Worker) {
+		x, y, s := graph.Part[T](c.In(0), i, n), graph.Part[T](c.Out(0), i, n), graph.Part[T](c.Out(1), i, n)
+		s[0] = 0
+		for _, v := range x {
+			s[0] += v * v / T(len(x))
+		}
+		for k, v := range x {
+			y[k] = s[0] * v
+		}
+	})}
+}
+
+type spreadGrad struct{}
+
+func (spreadGrad) String() string { return "spreadGrad" }
+func (spreadGrad) Infer(in []graph.Shape) ([]graph.Shape, error) {
+	return []graph.Shape{in[0]}, nil
+}
+func (spreadGrad) Bind(c *graph.Call) []graph.Task {
+	return graph.Typed(c, bindSpreadGrad[float32], bindSpreadGrad[float64])(c)
+}
+
+func bindSpreadGrad[T graph.Float](c *graph.Call) []graph.Task {
+	return []graph.Task{c.Rows(func(i, n int, _ *graph.Worker) {
+		x, s := graph.Part[T](c.In(0), i, n), graph.Part[T](c.In(1), i, n)
+		dy, dx := graph.Part[T](c.In(2), i, n), graph.Part[T](c.Out(0), i, n)
+		var dot T
+		for k, v := range dy {
+			dot += v * x[k]
+		}
+		for k, v := range dy {
+			dx[k] = s[0]*v + 2*dot*x[k]/T(len(x))
+		}
+	})}
+}

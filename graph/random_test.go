@@ -25,11 +25,13 @@ func randomNet(seed uint64, n int) func(s *graph.Scope) {
 		pick := func() *graph.Node { return xs[max(0, len(xs)-1-r.IntN(min(len(xs), 4)))] }
 		for i := range n {
 			var y *graph.Node
-			switch r.IntN(4) {
+			switch r.IntN(5) {
 			case 0:
 				y = graph.Add(pick(), pick())
 			case 1:
 				y = graph.Apply(tanh{}, pick())[0]
+			case 2:
+				y = graph.Apply(spread{}, graph.Apply(tanh{}, pick())[0])[0]
 			default:
 				w := s.Sub("op", i).Param(graph.ParamSpec{Name: "w", Shape: graph.Shape{d}, Init: normal})
 				y = graph.Apply1(scale{}, pick(), w)
