@@ -65,6 +65,9 @@ func near[A, B graph.Float](t *testing.T, name string, got []A, want []B, rel, a
 }
 
 func TestGradients(t *testing.T) {
+	if raced {
+		t.Skip("one worker has no races, and thousands of runs are slow under the detector")
+	}
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) { graphtest.CheckGradients(t, c.f, c.in, c.free...) })
 	}
