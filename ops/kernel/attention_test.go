@@ -180,6 +180,30 @@ func TestAttentionExtremes(t *testing.T) {
 	})
 }
 
+// Where one key has all the weight, the scores have no gradient at all.
+func TestAttentionSaturated(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		c := narrowAttention(newAttentionCase(3))
+		for i := range c.q {
+			c.q[i] *= 3000
+		}
+		c.forward()
+		c.backward()
+		saturated := 0
+		for h := range c.s.H {
+			for i := range c.s.T {
+				if c.logSum[h*c.s.T+i] == 0 {
+					saturated++
+					same(t, "dq", row(c.dq, i, c.full.LdDQ, h, c.s.K), make([]float32, c.s.K))
+				}
+			}
+		}
+		if saturated < c.s.H*c.s.T/2 {
+			t.Errorf("only %d rows are saturated", saturated)
+		}
+	})
+}
+
 // Decoding token by token with a cache gives the rows of the whole forward pass.
 func TestAttentionCached(t *testing.T) {
 	for _, i := range []int{1, 3, 6, 8, 9, 11} {

@@ -218,6 +218,7 @@ func (a *attention[T]) backward(i int) {
 func (a *attention[T]) dscoresOf(t tile) {
 	PackT(a.dot, a.do[t.i*a.LdDO+a.head*a.K:], a.LdDO, a.K, t.m, 0, 1)
 	PackT(a.ot, a.o[t.i*a.LdO+a.head*a.K:], a.LdO, a.K, t.m, 0, 1)
+	// Summed in the order of the product below, so that a row whose softmax is one key gets exact zeros.
 	ColDot(a.delta, a.dot, a.ot, a.K, PanelWidth, PanelWidth, PanelWidth, false)
 	MulPacked(t.n, PanelWidth, a.K, a.v[t.j*a.LdV+a.kv:], a.LdV, a.dot, a.dscores, PanelWidth, 0, PanelWidth, Epilogue[T]{})
 	clear(a.dscores[t.values : t.rows*PanelWidth])

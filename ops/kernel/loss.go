@@ -21,7 +21,7 @@ func CrossEntropy[T Float](nll, lse, logits []T, targets []int32, rows, v int, i
 		expRows(nil, logits[r*v:end*v], lse[r:end], nll[r:end], end-r, v)
 		for ; r < end; r++ {
 			most, l := lse[r], T(math.Log(float64(nll[r])))
-			lse[r], nll[r] = most+l, l+(most-logits[r*v:(r+1)*v][targets[r]])
+			lse[r], nll[r] = most+l, l+(most-logits[r*v : (r+1)*v][targets[r]])
 			total += float64(nll[r])
 		}
 	}
