@@ -6,12 +6,6 @@ import (
 
 // Unary is an activation: a function of one number and its derivative. Two
 // functions are enough to make one; the built-in ones bring kernels too.
-//
-//	var Softplus = ops.Unary{
-//		Name: "softplus",
-//		F:    func(x float64) float64 { return math.Log1p(math.Exp(x)) },
-//		D:    func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-//	}
 type Unary struct {
 	Name string                  // as in a configuration
 	F    func(x float64) float64 // f(x)

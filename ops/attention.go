@@ -42,8 +42,9 @@ type AttentionOptions struct {
 //	q (B, T, H·K)   k, v (B, T, G·K)   result (B, T, H·K)
 //
 // over the keys that mask, window and KeyValid leave visible. A query without
-// a visible key gives zeros and has no gradient. The scores are never stored
-// (Dao et al. 2022, arXiv:2205.14135): their logarithmic sum is kept instead.
+// a visible key gives zeros and has no gradient. The scores are never stored:
+// the gradient computes them again, with one number a query and head that is
+// kept to normalise them (Dao et al. 2022, arXiv:2205.14135).
 func Attention(q, k, v *graph.Node, o AttentionOptions) *graph.Node {
 	a := attention{AttentionOptions: o}
 	a.RelBias, a.KeyValid, a.RNG = nil, nil, nil // operands, which the op does not hold
@@ -66,8 +67,7 @@ func Attention(q, k, v *graph.Node, o AttentionOptions) *graph.Node {
 }
 
 // attention has operands q, k, v and those at the places below, 0 for none.
-// Its results are o and the logarithm of the sum of exponentiated scores
-// (B, H, T).
+// Its results are o and the normalisers of the scores (B, H, T).
 type attention struct {
 	AttentionOptions
 	relBias, keyValid, rng int
@@ -136,7 +136,7 @@ func bindAttention[T graph.Float](c *graph.Call, o attention) []graph.Task {
 	return []graph.Task{t}
 }
 
-// Grad keeps o and the logarithms, and computes the weights again.
+// Grad keeps o and the normalisers, and computes the weights again.
 func (o attention) Grad(in, out, dout []*graph.Node) []*graph.Node {
 	operands := append([]*graph.Node{dout[0], out[0], out[1]}, in...)
 	d := make([]*graph.Node, len(in)) // in the order of the operands, nil for indices

@@ -7,7 +7,7 @@ import (
 	"ablate/ops/kernel"
 )
 
-// attentionGrad has operands do, o, the logarithms, and those of attention,
+// attentionGrad has operands do, o, the normalisers, and those of attention,
 // and results dq, dk, dv and, if there is one, the gradient of the relative
 // bias.
 type attentionGrad struct{ forward attention }

@@ -29,7 +29,7 @@ type golden struct {
 	Grads  map[string]*array
 	Attrs  struct {
 		Eps, Base, Scale, Softcap, Cap, Alpha float64
-		Style, Layout                         string
+		Style                                 string
 		QKNorm                                string `json:"qk_norm"`
 		Window, Buckets                       int
 		MaxDistance                           int `json:"max_distance"`
@@ -77,9 +77,9 @@ func flat(s []int) graph.Shape {
 	return s
 }
 
-// kinds says how the operation of a file is built, by the prefix of its name:
-// which inputs are its first operands, those that have no gradient in the
-// file, and the expression.
+// kinds says how the operation of a file is built, by the longest prefix of
+// its name, which comes first: the inputs that are its operands, further
+// operands without a gradient, and the expression.
 var kinds = []struct {
 	prefix string
 	inputs string

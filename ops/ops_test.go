@@ -57,7 +57,7 @@ func fixed(v []float64, shape ...int) graphtest.Input {
 	return graphtest.Input{Shape: shape, Data: v, Fixed: true}
 }
 
-// name tells apart the ranks of a case.
+// named tells apart the ranks of a case.
 func named(name string, lead []int) string { return fmt.Sprintf("%s, rank %d", name, len(lead)+1) }
 
 func linearCases(lead []int) []opCase {
