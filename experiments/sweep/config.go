@@ -66,7 +66,7 @@ func (Seed) ConfigSchema() map[string]any {
 }
 
 // Decode reads the configuration of one run from its layers, the last on top. What
-// depends on the corpus is still open: see NewCell.
+// depends on the corpus is still open: see Resolve.
 func Decode(layers ...*config.Tree) (Config, error) {
 	var c Config
 	err := config.Decode(config.Merge(layers...), &c)

@@ -149,3 +149,13 @@ func decode(arms []*arm) error {
 	}
 	return all.err()
 }
+
+// Size is the number of cells, of which a profile may leave some out; 0 for an
+// experiment without any.
+func (e *Experiment) Size() int {
+	arms, err := e.arms()
+	if err != nil {
+		return 0
+	}
+	return len(arms) * len(e.Seeds)
+}

@@ -23,15 +23,11 @@ train: {steps: 4, batch: 2}
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := Decode(tree, over)
+	p, err := Single(tree, over)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCell(cfg, new(Corpora))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return p.Cells[0]
 }
 
 // TestIdentityIsStable pins an identity: if it changes, no finished run of any user

@@ -53,10 +53,10 @@ func (e *Experiment) Plan(corpora *Corpora) (*Plan, error) {
 		return nil, err
 	}
 	plan := &Plan{Experiment: e, Corpora: corpora}
+	if err := measureAll(arms); err != nil {
+		return nil, err
+	}
 	for _, a := range arms {
-		if a.size, err = measure(a.config); err != nil {
-			return nil, a.tree.Errorf("model", "%v (with %s)", err, a.label)
-		}
 		for _, seed := range e.Seeds {
 			plan.Cells = append(plan.Cells, a.cell(len(plan.Cells), uint64(seed)))
 		}
@@ -64,22 +64,24 @@ func (e *Experiment) Plan(corpora *Corpora) (*Plan, error) {
 	return plan, e.distinct(plan.Cells)
 }
 
-// NewCell makes a cell of a single configuration.
-func NewCell(cfg Config, corpora *Corpora) (*Cell, error) {
-	corpus, err := corpora.Open(cfg.Data, cfg.Model.Context)
+// Single plans the one run that layers of a configuration describe, the last layer on
+// top: an experiment without axes and with one seed. Its cell has the identity that
+// the same configuration has in any experiment.
+func Single(layers ...*config.Tree) (*Plan, error) {
+	cfg, err := Decode(layers...)
 	if err != nil {
 		return nil, err
 	}
-	if cfg, err = cfg.Resolve(corpus); err != nil {
+	base := config.Merge(layers...)
+	base.Delete("name")
+	base.Delete("seed")
+	e := &Experiment{Name: cfg.Name, Base: base, Seeds: []int64{int64(cfg.Seed.Init)}}
+	p, err := e.Plan(new(Corpora))
+	if err != nil {
 		return nil, err
 	}
-	c := &Cell{Config: cfg, corpus: corpus}
-	if c.Size, err = measure(cfg); err != nil {
-		return nil, err
-	}
-	c.Hash = cfg.identity(corpus.Hash)
-	c.ID = c.Hash[:idLength]
-	return c, nil
+	p.Cells[0].reseed(cfg.Seed) // those of initial values and data may differ here
+	return p, nil
 }
 
 // resolve opens the corpora and replaces what is automatic in the models.
@@ -96,6 +98,18 @@ func resolve(arms []*arm, corpora *Corpora) error {
 			continue
 		}
 		a.config = resolved
+	}
+	return all.err()
+}
+
+// measureAll takes the sizes of all models.
+func measureAll(arms []*arm) error {
+	var all problems
+	for _, a := range arms {
+		var err error
+		if a.size, err = measure(a.config); err != nil {
+			a.complain(&all, err)
+		}
 	}
 	return all.err()
 }
@@ -125,10 +139,15 @@ func (a *arm) cell(index int, seed uint64) *Cell {
 	for _, v := range a.values {
 		c.Values = append(c.Values, v.Value())
 	}
-	c.Config.Seed = Seed{Init: seed, Data: seed}
-	c.Hash = c.Config.identity(a.corpus.Hash)
-	c.ID = c.Hash[:idLength]
+	c.reseed(Seed{Init: seed, Data: seed})
 	return c
+}
+
+// reseed gives the cell another seed, and so another identity.
+func (c *Cell) reseed(s Seed) {
+	c.Config.Seed = s
+	c.Hash = c.Config.identity(c.corpus.Hash)
+	c.ID = c.Hash[:idLength]
 }
 
 // distinct refuses cells of one identity: some axis silently does nothing.

@@ -39,9 +39,9 @@ const waitForOthers = 500 * time.Millisecond
 
 // Run runs the cells of a plan into the directory of its experiment, and writes
 // experiment.yaml and cells.json beside them. A cell that fails does not stop the
-// others. One that another process is running is left for the end, and waited for;
-// if Cells names it, its Outcome has a *Locked instead. When ctx ends, the cells save
-// what they have and the rest stays pending.
+// others. One that another process is running is left for the end, and waited for; if
+// it is the only one, or Cells names it, its Outcome has a *Locked instead. When ctx
+// ends, the cells save what they have and the rest stays pending.
 //
 // There is an outcome for each cell asked for, in their order. The error joins what
 // went wrong with the directory, and every error of a cell.
@@ -60,13 +60,14 @@ func Run(ctx context.Context, p *Plan, dir string, o Options) ([]Outcome, error)
 	out := make([]Outcome, len(cells))
 	each := o
 	each.Threads, each.sharing = max(1, o.Threads/o.Jobs), o.Jobs
+	patient := o.Cells == nil && len(cells) > 1
 
 	queue := make(chan int)
 	var pool sync.WaitGroup
 	for range o.Jobs {
 		pool.Go(func() {
 			for i := range queue {
-				out[i] = runOne(ctx, cells[i], dir, each)
+				out[i] = runOne(ctx, cells[i], dir, each, patient)
 			}
 		})
 	}
@@ -75,7 +76,7 @@ func Run(ctx context.Context, p *Plan, dir string, o Options) ([]Outcome, error)
 	}
 	close(queue)
 	pool.Wait()
-	if o.Cells == nil {
+	if patient {
 		waitForLocked(ctx, out, dir, o)
 	}
 	return out, errors.Join(failures(out), p.twins(out), p.writeFiles(dir, out))
@@ -114,14 +115,15 @@ func (o Options) complete(cells int) Options {
 	return o
 }
 
-// runOne runs a cell, unless it is too late, and tells how it ended.
-func runOne(ctx context.Context, c *Cell, dir string, o Options) Outcome {
+// runOne runs a cell, unless it is too late, and tells how it ended; a patient caller
+// is going to ask again for one that another process is running.
+func runOne(ctx context.Context, c *Cell, dir string, o Options, patient bool) Outcome {
 	out := Outcome{Cell: c, Summary: metrics.Summary{ID: c.ID, Status: results.Pending}}
 	if ctx.Err() == nil {
 		out = RunCell(ctx, c, dir, o)
 	}
 	var held *Locked
-	if errors.As(out.Err, &held) && o.Cells == nil {
+	if errors.As(out.Err, &held) && patient {
 		o.Progress.Note(c, held.Error()+"; it is waited for at the end")
 		return out
 	}

@@ -93,15 +93,11 @@ func TestRunDirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := Decode(tree)
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
+		again, err := Single(tree)
+		if err != nil || again.Cells[0].Hash != c.Hash {
+			t.Fatalf("the plan is %+v (%v), the cell was %s, from\n%s", again, err, c.ID, text)
 		}
-		again, err := NewCell(cfg, p.Corpora)
-		if err != nil || again.Hash != c.Hash {
-			t.Errorf("the cell is %v (%v), was %s, from\n%s", again, err, c.ID, text)
-		}
-		if o := RunCell(context.Background(), again, dir, Options{}); !o.Reused || o.Err != nil {
+		if o := RunCell(context.Background(), again.Cells[0], dir, Options{}); !o.Reused || o.Err != nil {
 			t.Errorf("it was run again: %+v", o)
 		}
 	})
@@ -251,6 +247,33 @@ func TestKilledProcessResumes(t *testing.T) {
 	sameBytes(t, p, unbroken, dir)
 }
 
+// TestProcessesShareTheCells starts several processes on one experiment at once:
+// each cell is run by one of them, and all of them end well.
+func TestProcessesShareTheCells(t *testing.T) {
+	p, alone, dir := plan(t, small(), "quick"), t.TempDir(), t.TempDir()
+	run(t, p, alone, Options{})
+	var others []*exec.Cmd
+	for range 3 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), runSlowly+"="+dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, cmd)
+	}
+	for _, cmd := range others {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	sameBytes(t, p, alone, dir)
+	for i, o := range run(t, p, dir, Options{}) {
+		if !o.Reused {
+			t.Errorf("cell %d was not finished", i)
+		}
+	}
+}
+
 func TestOneFailingCellDoesNotStopTheOthers(t *testing.T) {
 	p, dir := plan(t, small(), "quick"), t.TempDir()
 	bad := filepath.Join(dir, filepath.FromSlash(results.CellDir(p.Cells[1].ID)), metrics.StepsFile)
@@ -299,6 +322,10 @@ func TestCellOfAnotherProcess(t *testing.T) {
 	var held *Locked
 	if out, err := Run(context.Background(), p, dir, Options{Cells: []int{0}}); !errors.As(err, &held) || out[0].Summary.Status != results.Pending {
 		t.Errorf("asked for by index: %v", err)
+	}
+	one := plan(t, small(), "quick", "model.placement=post", "seeds=1")
+	if _, err := Run(context.Background(), one, dir, Options{}); !errors.As(err, &held) || one.Cells[0].ID != p.Cells[0].ID {
+		t.Errorf("the only cell: %v", err)
 	}
 	time.AfterFunc(waitForOthers/4, func() { l.release() })
 	for i, o := range run(t, p, dir, Options{Jobs: 2}) {
