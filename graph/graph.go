@@ -28,6 +28,8 @@ type Graph struct {
 
 	contributions map[*Node][]*Node    // of the gradient, as the ops returned them
 	grads         map[*ParamSpec]*Node // ∂loss/∂parameter
+	seed          *Node                // of the gradients, nil without
+	boundaries    []*Node              // kept when blocks are recomputed
 }
 
 // current is the graph under construction: Gorgonia's own state is not safe
@@ -117,6 +119,7 @@ func (g *Graph) leaf(name string, dt Dtype, shape Shape) *Node {
 // returned.
 func (s *Scope) Gradients(loss, seed *Node, hidden ...*Node) []*Node {
 	g := s.g
+	g.seed = seed
 	wrt := slices.Clone(gorgonia.Nodes(hidden))
 	nodes := make(map[*ParamSpec]*Node, len(g.paramOf))
 	for n, p := range g.paramOf {

@@ -23,7 +23,9 @@ type call struct {
 	op      Op
 	in, out []*value
 	pos     int // in topological order
-	bound   *Call
+	// backward says that the call depends on the seed of the gradients.
+	backward bool
+	bound    *Call
 }
 
 // lowered is a graph as calls on values, in topological order.
@@ -123,6 +125,7 @@ func (l *lowered) call(n *Node, op Op, in []*Node, out []Shape) {
 		v := l.values[x]
 		c.in = append(c.in, v)
 		v.uses = append(v.uses, c)
+		c.backward = c.backward || x == l.g.seed || v.def != nil && v.def.backward
 	}
 	for _, s := range out {
 		c.out = append(c.out, newValue(s, l.g.dtype, c))

@@ -118,6 +118,12 @@ func bindTanh[T graph.Float](c *graph.Call) []graph.Task {
 	})}
 }
 
+// Recompute says that a tanh may be computed again.
+func (tanh) Recompute() bool { return true }
+
+// Recompute says that a spread may be computed again.
+func (spread) Recompute() bool { return true }
+
 type tanhGrad struct{}
 
 func (tanhGrad) String() string { return "tanhGrad" }

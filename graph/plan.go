@@ -3,6 +3,7 @@ package graph
 // Stats is what the planner did.
 type Stats struct {
 	Calls, Fused int // calls in the program; operations that were fused into others
+	Again        int // calls of the forward pass that the backward pass repeats
 	Tasks        int
 	Phases       int // barriers + 1
 	Arena        int // bytes of the arena, in which all intermediate values live
@@ -14,8 +15,9 @@ type Stats struct {
 type Option func(*options)
 
 type options struct {
-	fuse    bool
-	pending int
+	fuse      bool
+	pending   int
+	recompute Recompute
 }
 
 // WithoutFusion keeps every operation by itself, to test the fused ones.
@@ -44,13 +46,16 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 		return nil, err
 	}
 	before := len(l.calls)
+	l.recompute(o.recompute)
+	again := len(l.calls) - before
+	before += again
 	if o.fuse {
 		l.fuse()
 	}
 	s, local := l.schedule(o.pending)
 	p := &Plan{lowered: l, schedule: s, blocks: l.blocks(s.values)}
 	p.Stats = Stats{
-		Calls: len(l.calls), Fused: before - len(l.calls), Tasks: len(s.tasks), Phases: s.phases, Local: local, Arena: layout(p.blocks),
+		Calls: len(l.calls), Fused: before - len(l.calls), Again: again, Tasks: len(s.tasks), Phases: s.phases, Local: local, Arena: layout(p.blocks),
 	}
 	for _, b := range p.blocks {
 		for _, v := range b.values {

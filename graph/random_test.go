@@ -37,6 +37,9 @@ func randomNet(seed uint64, n int) func(s *graph.Scope) {
 				y = graph.Apply1(scale{}, pick(), w)
 			}
 			xs = append(xs, y)
+			if r.IntN(4) == 0 {
+				s.Boundary(y)
+			}
 		}
 		// everything reaches the loss, most values twice
 		y := graph.Apply(tanh{}, xs[0])[0]
@@ -64,7 +67,8 @@ func TestRandomGraphsEqualTapeMachine(t *testing.T) {
 		p.Init(seed, "random")
 		team := graph.NewTeam(1 + int(seed)%3)
 		want := tapeGradients(t, g, p)
-		for _, opts := range [][]graph.Option{nil, {graph.WithoutFusion()}, {graph.WithPending(0)}, {graph.WithPending(100)}} {
+		for _, opts := range [][]graph.Option{nil, {graph.WithoutFusion()}, {graph.WithPending(0)}, {graph.WithPending(100)},
+			{graph.WithRecompute(graph.RecomputeNothing)}, {graph.WithRecompute(graph.RecomputeBlocks)}} {
 			prog, err := graph.Compile(g, p, team, opts...)
 			if err != nil {
 				t.Fatal(err)

@@ -151,6 +151,9 @@ func (m *Model) build(dt graph.Dtype, batch, time int, train bool, opts []Option
 // differentiate asks for all gradients in one call, and for the squares of the
 // residual stream and of its gradient.
 func (n *net) differentiate(loss *graph.Node, stream []*graph.Node, probes bool) {
+	for _, x := range stream {
+		n.root.Boundary(x)
+	}
 	seed := n.root.Floats("seed", 1)
 	if !probes {
 		n.root.Gradients(loss, seed)
