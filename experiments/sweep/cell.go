@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,7 +88,7 @@ func execute(ctx context.Context, c *Cell, run string, o Options) (s metrics.Sum
 	if err != nil {
 		return s, err
 	}
-	if err := d.memory.fits(o.sharing); err != nil {
+	if err := cmp.Or(d.memory.fits(o.sharing), d.memory.fitsDisk(run)); err != nil {
 		return s, err
 	}
 	m, err := d.build(o.Threads)

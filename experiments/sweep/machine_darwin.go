@@ -15,6 +15,15 @@ func peakRSS() int64 {
 	return use.Maxrss
 }
 
+// freeDisk is what this user may still write to the file system of a directory, in bytes.
+func freeDisk(dir string) (bytes int64, known bool) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 0, false
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize), true
+}
+
 // cpuModel is the processor's name for people.
 func cpuModel() string {
 	name, err := unix.Sysctl("machdep.cpu.brand_string")

@@ -13,3 +13,6 @@ func cpuModel() string { return cmp.Or(os.Getenv("PROCESSOR_IDENTIFIER"), runtim
 
 // peakRSS is the largest resident memory that this process has had, in bytes; 0, unknown.
 func peakRSS() int64 { return 0 }
+
+// freeDisk does not know.
+func freeDisk(string) (bytes int64, known bool) { return 0, false }

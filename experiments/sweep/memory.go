@@ -27,7 +27,7 @@ func (m Memory) Total() int64 { return m.Weights + m.Arena + m.Local + m.Data }
 
 // Resources is the error of a run that this machine cannot hold.
 type Resources struct {
-	What      string // "memory"
+	What      string // "memory" or "disk space"
 	Need      int64  // bytes
 	Available int64  // bytes
 	Breakdown string
@@ -49,6 +49,21 @@ func (m Memory) fits(jobs int) error {
 		breakdown += fmt.Sprintf("; %d cells at once share it", jobs)
 	}
 	return &Resources{What: "memory", Need: m.Total(), Available: available / int64(jobs), Breakdown: breakdown}
+}
+
+// checkpointsAtOnce is how many checkpoints of a run are on disk while one is being
+// written: the two that rotation keeps, and the new one.
+const checkpointsAtOnce = 3
+
+// fitsDisk refuses a run whose checkpoints, weights and both moments each, would fill
+// the file system of its directory.
+func (m Memory) fitsDisk(dir string) error {
+	need := checkpointsAtOnce * m.Weights / bytesPerParam * (bytesPerParam - 4) // gradients are not saved
+	free, known := freeDisk(dir)
+	if !known || need <= free {
+		return nil
+	}
+	return &Resources{What: "disk space", Need: need, Available: free, Breakdown: fmt.Sprintf("%d checkpoints in %s", checkpointsAtOnce, dir)}
 }
 
 // availableMemory is what can be had without swapping: the least of what the system

@@ -60,3 +60,16 @@ func TestTooMuchMemoryIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTooLargeCheckpointsAreRefused(t *testing.T) {
+	if _, known := freeDisk(t.TempDir()); !known {
+		t.Skip("nobody knows here")
+	}
+	var r *Resources
+	if err := (Memory{Weights: 1 << 58}).fitsDisk(t.TempDir()); !errors.As(err, &r) || r.Need != 3*(1<<58)/16*12 || !strings.Contains(err.Error(), "not enough disk space") {
+		t.Errorf("error is %v", err)
+	}
+	if err := (Memory{Weights: 1 << 10}).fitsDisk(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}

@@ -14,7 +14,6 @@ import (
 type Plan struct {
 	Experiment *Experiment
 	Cells      []*Cell
-	Corpora    *Corpora
 }
 
 // Cell is what is trained once.
@@ -52,7 +51,7 @@ func (e *Experiment) Plan(corpora *Corpora) (*Plan, error) {
 	if err := e.match(arms); err != nil {
 		return nil, err
 	}
-	plan := &Plan{Experiment: e, Corpora: corpora}
+	plan := &Plan{Experiment: e}
 	if err := measureAll(arms); err != nil {
 		return nil, err
 	}
