@@ -86,7 +86,7 @@ type options struct{ logits, noProbes bool }
 // WithLogits adds the output logits (B,T,V).
 func WithLogits() Option { return func(o *options) { o.logits = true } }
 
-// WithoutProbes leaves out the outputs stream_sq and stream_grad_sq.
+// WithoutProbes leaves out the outputs stream_norm and stream_grad_norm.
 func WithoutProbes() Option { return func(o *options) { o.noProbes = true } }
 
 // Train is the graph of a training step on batch sequences of time tokens.
@@ -97,8 +97,8 @@ func WithoutProbes() Option { return func(o *options) { o.noProbes = true } }
 //	         rng (2) int32: key of the step's dropout; only with dropout
 //	outputs  loss (1): Σ nll of this batch
 //	         nll (B,T): -log p(target), 0 where not counted
-//	         stream_sq.l (1), l = 0 … L: Σ x_l²; x_l enters block l, x_L leaves the last
-//	         stream_grad_sq.l (1): Σ (∂(seed·loss)/∂x_l)²
+//	         stream_norm.l (1), l = 0 … L: ‖x_l‖; x_l enters block l, x_L leaves the last
+//	         stream_grad_norm.l (1): ‖∂(seed·loss)/∂x_l‖
 //	         logits (B,T,V), if asked for
 //
 // The gradients of seed·loss land in the parameters' store.
@@ -160,7 +160,7 @@ func (n *net) differentiate(loss *graph.Node, stream []*graph.Node, probes bool)
 		return
 	}
 	for l, dx := range n.root.Gradients(loss, seed, stream...) {
-		n.root.Sub("stream_sq").Output(fmt.Sprint(l), ops.SumSquares(stream[l]))
-		n.root.Sub("stream_grad_sq").Output(fmt.Sprint(l), ops.SumSquares(dx))
+		n.root.Sub("stream_norm").Output(fmt.Sprint(l), ops.L2Norm(stream[l]))
+		n.root.Sub("stream_grad_norm").Output(fmt.Sprint(l), ops.L2Norm(dx))
 	}
 }

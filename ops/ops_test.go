@@ -141,8 +141,6 @@ func smallCases(lead []int) []opCase {
 			f: one(func(in []*graph.Node) *graph.Node { return ops.Softmax(in[0]) })},
 		{name: named("softmax, masked", lead), in: []graphtest.Input{x, ints(mask, x.Shape...)},
 			f: one(func(in []*graph.Node) *graph.Node { return ops.MaskedSoftmax(in[0], in[1]) })},
-		{name: named("sumSquares", lead), in: []graphtest.Input{x},
-			f: one(func(in []*graph.Node) *graph.Node { return ops.SumSquares(in[0]) })},
 		{name: named("dropout", lead), in: []graphtest.Input{x, rng},
 			f: one(func(in []*graph.Node) *graph.Node { return ops.Dropout(in[0], in[1], 0.3, "d") })},
 		{name: named("crossEntropy", lead), in: []graphtest.Input{x, ints(targets, lead...)}, free: []int{1},

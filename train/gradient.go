@@ -34,11 +34,11 @@ func newGradient[T graph.Float](job *Job[T], f *flat[T]) *gradient[T] {
 	g.tokens = make([]int32, g.micros*rows*context)
 	g.targets = make([]int32, len(g.tokens))
 	g.rng = streamKey(job.Seed, job.Salt, "dropout")
-	if m.Step.HasOutput("stream_sq.0") && m.Step.HasOutput("stream_grad_sq.0") {
+	if m.Step.HasOutput("stream_norm.0") && m.Step.HasOutput("stream_grad_norm.0") {
 		g.streamSq, g.streamGradSq = make([]float64, m.Layers+1), make([]float64, m.Layers+1)
 		for l := range m.Layers + 1 {
-			g.streamOut[0] = append(g.streamOut[0], m.Step.Output(fmt.Sprint("stream_sq.", l)))
-			g.streamOut[1] = append(g.streamOut[1], m.Step.Output(fmt.Sprint("stream_grad_sq.", l)))
+			g.streamOut[0] = append(g.streamOut[0], m.Step.Output(fmt.Sprint("stream_norm.", l)))
+			g.streamOut[1] = append(g.streamOut[1], m.Step.Output(fmt.Sprint("stream_grad_norm.", l)))
 		}
 	}
 	return g
@@ -92,9 +92,11 @@ func (g *gradient[T]) load(step, micro int) {
 	}
 }
 
+// addOutputs adds the squares of norms, one for each boundary of the stream.
 func addOutputs[T graph.Float](dst []float64, out []*graph.Buffer) {
 	for l, b := range out {
-		dst[l] += float64(graph.Slice[T](b)[0])
+		norm := float64(graph.Slice[T](b)[0])
+		dst[l] += norm * norm
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // Step also reads "seed" (1), the derivative of what is minimised by the
 // summed loss, and "rng", int32 (2), if it draws random numbers. It gives
 // "loss" (1), Σ nll over the targets of this batch, and leaves the gradients in
-// Params. If it gives "stream_sq.l" (1), Σ x_l², and "stream_grad_sq.l" (1),
+// Params. If it gives "stream_norm.l" (1), ‖x_l‖, and "stream_grad_norm.l" (1),
 // Σ (∂ mean loss/∂x_l)², for the boundaries l = 0..L of the residual stream
 // x_l (B,T,D), the stream is recorded.
 //

@@ -191,18 +191,18 @@ func nllGrad[T graph.Float](c *graph.Call) {
 	}
 }
 
-var sumSquares = &op{
-	name:  "sum of squares",
+var l2norm = &op{
+	name:  "l2norm",
 	infer: func([]graph.Shape) []graph.Shape { return []graph.Shape{{1}} },
-	grad:  noGrad, f32: sumOfSquares[float32], f64: sumOfSquares[float64], fixed: 0,
+	grad:  noGrad, f32: rootOfSquares[float32], f64: rootOfSquares[float64], fixed: 0,
 }
 
-func sumOfSquares[T graph.Float](c *graph.Call) {
+func rootOfSquares[T graph.Float](c *graph.Call) {
 	s := 0.0
 	for _, v := range graph.Slice[T](c.In(0)) {
 		s += float64(v) * float64(v)
 	}
-	graph.Slice[T](c.Out(0))[0] = T(s)
+	graph.Slice[T](c.Out(0))[0] = T(math.Sqrt(s))
 }
 
 func normal(std float64) graph.Init {
@@ -236,8 +236,8 @@ func buildTest[T graph.Float](t testing.TB, rows int, training bool) *graph.Grap
 			return
 		}
 		for l, d := range s.Gradients(out[0], s.Floats("seed", 1), stream...) {
-			s.Output(fmt.Sprint("stream_sq.", l), graph.Apply1(sumSquares, stream[l]))
-			s.Output(fmt.Sprint("stream_grad_sq.", l), graph.Apply1(sumSquares, d))
+			s.Output(fmt.Sprint("stream_norm.", l), graph.Apply1(l2norm, stream[l]))
+			s.Output(fmt.Sprint("stream_grad_norm.", l), graph.Apply1(l2norm, d))
 		}
 	})
 	if err != nil {

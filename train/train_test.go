@@ -222,12 +222,12 @@ func TestStreamDefinitions(t *testing.T) {
 		if r.Module != metrics.ModuleStream || r.Step != 0 {
 			continue
 		}
-		sq := graph.Slice[float64](m.Output("stream_sq." + string(rune('0'+r.Layer))))[0]
-		gsq := graph.Slice[float64](m.Output("stream_grad_sq." + string(rune('0'+r.Layer))))[0]
+		norm := graph.Slice[float64](m.Output("stream_norm." + string(rune('0'+r.Layer))))[0]
+		gradNorm := graph.Slice[float64](m.Output("stream_grad_norm." + string(rune('0'+r.Layer))))[0]
 		want := map[string]float64{
-			metrics.StreamRMS:          math.Sqrt(sq / (4 * testTime * testWidth)),
-			metrics.StreamGradNorm:     math.Sqrt(gsq),
-			metrics.StreamGradRMSToken: float64(n) * math.Sqrt(gsq/(4*testTime)),
+			metrics.StreamRMS:          norm / math.Sqrt(4*testTime*testWidth),
+			metrics.StreamGradNorm:     gradNorm,
+			metrics.StreamGradRMSToken: float64(n) * gradNorm / math.Sqrt(4*testTime),
 		}[r.Quantity]
 		if math.Abs(r.Value.Float()-want) > 1e-12*want || r.Numel != 4*testTime*testWidth {
 			t.Errorf("boundary %d, %s: %v over %d, want %v", r.Layer, r.Quantity, r.Value, r.Numel, want)

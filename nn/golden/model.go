@@ -130,8 +130,8 @@ func (x *modelRun[T]) compareStream() {
 	elements := float64(f.cfg.b * f.cfg.t * f.cfg.d)
 	var norms, rms []float64
 	for l := range f.cfg.layers + 1 {
-		norms = append(norms, math.Sqrt(x.output(fmt.Sprint("stream_grad_sq.", l))[0]))
-		rms = append(rms, math.Sqrt(x.output(fmt.Sprint("stream_sq.", l))[0]/elements))
+		norms = append(norms, x.output(fmt.Sprint("stream_grad_norm.", l))[0])
+		rms = append(rms, x.output(fmt.Sprint("stream_norm.", l))[0]/math.Sqrt(elements))
 	}
 	worsen(&r.StreamGradNormErr, r.compare("residual_grad_norms", norms, f.streamNorms, x.lim.norms))
 	worsen(&r.StreamRMSErr, r.compare("residual_rms", rms, f.rms, x.lim.rms))
