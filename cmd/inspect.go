@@ -52,7 +52,7 @@ func (a *app) inspect() *cobra.Command {
 			if dot != "" {
 				return writeDOT(g, dot)
 			}
-			plan, err := graph.NewPlan(g)
+			plan, err := graph.NewPlan(g, sweep.Recompute(cfg.Train))
 			if err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
 	a.printf("FLOPs         %.4g a token of a training step\n", m.FLOPsPerToken)
 	a.printf("KV cache      %d elements a token, %d bytes in 16 bits\n", m.KVCachePerToken, r.KVBytes)
 	s := r.Train
-	a.printf("program       %d calls, %d fused away, %d tasks in %d phases, for %d × %d tokens\n", s.Calls, s.Fused, s.Tasks, s.Phases, cfg.Train.Batch, cfg.Model.Context)
+	a.printf("program       %d calls, %d fused away, %d of the forward pass computed again, %d tasks in %d phases, for %d × %d tokens\n", s.Calls, s.Fused, s.Again, s.Tasks, s.Phases, cfg.Train.Batch, cfg.Model.Context)
 	a.printf("memory        arena %.1f MB (%.1f MB without reuse), weights with gradients and optimizer %.1f MB\n",
 		float64(s.Arena)/1e6, float64(s.Values)/1e6, float64(m.Params)*16/1e6)
 	if !params {

@@ -31,11 +31,14 @@ type Config struct {
 	EvalEvery       int `key:"eval_every" default:"100" range:">=0" doc:"steps between evaluations; 0: only at the end"`
 	EvalTokens      int `key:"eval_tokens" default:"65536" range:">=0" doc:"targets that an evaluation during training looks at; 0: all. The last evaluation takes all"`
 	CheckpointEvery int `key:"checkpoint_every" default:"100" range:">=0" doc:"steps between checkpoints; 0: only at the end"`
+
+	Recompute string `key:"recompute" default:"auto" enum:"auto,none,block" doc:"what the backward pass computes again instead of keeping: what is cheap, nothing, or whole blocks"`
 }
 
-// CadenceKeys are the keys of Config that say when to look and to save. They
-// change no weight, so they are no part of a run's identity.
-var CadenceKeys = []string{"eval_every", "eval_tokens", "checkpoint_every"}
+// NeutralKeys are the keys of Config that say when to look and to save, and
+// how to spend memory. They change no weight, so they are no part of a run's
+// identity.
+var NeutralKeys = []string{"eval_every", "eval_tokens", "checkpoint_every", "recompute"}
 
 // Probe is the section "probe" of a configuration: when the norms of layers
 // are recorded, which is always done at step 0, after warm-up and at the last

@@ -18,7 +18,7 @@ const idLength = 12
 // number of threads and no path.
 func (c Config) essence(dataHash string) *config.Tree {
 	whole := config.Encode(c)
-	for _, key := range train.CadenceKeys {
+	for _, key := range train.NeutralKeys {
 		whole.Delete("train." + key)
 	}
 	whole.Delete("data.path")

@@ -43,7 +43,7 @@ func TestIdentityIsStable(t *testing.T) {
 
 func TestWhatIdentityCovers(t *testing.T) {
 	id := cell(t).ID
-	for _, arg := range []string{"name=other", "probe.every=3", "probe.params=true", "train.eval_every=7", "train.eval_tokens=99", "train.checkpoint_every=5",
+	for _, arg := range []string{"name=other", "probe.every=3", "probe.params=true", "train.eval_every=7", "train.eval_tokens=99", "train.checkpoint_every=5", "train.recompute=block",
 		"data.path=./testdata/text.txt", "seed={init: 1, data: 1}", "model.d_ff=auto", "model.vocab=256", "model.kv_heads=2", "train.lr=0.001"} {
 		if got := cell(t, arg).ID; got != id {
 			t.Errorf("%s makes another run", arg)

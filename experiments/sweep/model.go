@@ -6,6 +6,7 @@ import (
 	"ablate/data"
 	"ablate/graph"
 	"ablate/nn"
+	"ablate/train"
 )
 
 // Size is what a model costs, read off its built graph.
@@ -39,6 +40,14 @@ type design struct {
 	train, eval *graph.Graph
 	attestation nn.Attestation
 	memory      Memory
+	recompute   graph.Option
+}
+
+// Recompute is the option of the planner that a configuration asks for.
+func Recompute(c train.Config) graph.Option {
+	return graph.WithRecompute(map[string]graph.Recompute{
+		"none": graph.RecomputeNothing, "block": graph.RecomputeBlocks,
+	}[c.Recompute])
 }
 
 // newDesign builds and plans the graphs of a resolved configuration for a number of threads.
@@ -47,7 +56,7 @@ func newDesign(c Config, corpus *data.Corpus, threads int) (*design, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &design{memory: Memory{Data: int64(corpus.Train.Len()+corpus.Validation.Len()) * bytesPerToken(corpus)}}
+	d := &design{recompute: Recompute(c.Train), memory: Memory{Data: int64(corpus.Train.Len()+corpus.Validation.Len()) * bytesPerToken(corpus)}}
 	if d.train, err = model.Train(graph.Float32, c.Train.Batch, c.Model.Context); err != nil {
 		return nil, err
 	}
@@ -55,7 +64,7 @@ func newDesign(c Config, corpus *data.Corpus, threads int) (*design, error) {
 		return nil, err
 	}
 	for _, g := range []*graph.Graph{d.train, d.eval} {
-		p, err := graph.NewPlan(g)
+		p, err := graph.NewPlan(g, Recompute(c.Train))
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +96,7 @@ type machine struct {
 func (d *design) build(threads int) (*machine, error) {
 	m := &machine{design: d, team: graph.NewTeam(threads), params: graph.NewParams[float32](d.train)}
 	var err error
-	if m.step, err = graph.Compile(d.train, m.params, m.team); err == nil {
+	if m.step, err = graph.Compile(d.train, m.params, m.team, d.recompute); err == nil {
 		m.test, err = graph.Compile(d.eval, m.params, m.team)
 	}
 	if err != nil {

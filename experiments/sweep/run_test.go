@@ -115,6 +115,20 @@ func TestSameBytesForAnyNumberOfThreadsAndJobs(t *testing.T) {
 	}
 }
 
+func TestSameBytesWhateverIsRecomputed(t *testing.T) {
+	p, first := plan(t, small(), "quick"), t.TempDir()
+	run(t, p, first, Options{Threads: 2})
+	for _, c := range []string{"none", "block"} {
+		dir := t.TempDir()
+		again := plan(t, small(), "quick")
+		for _, cell := range again.Cells {
+			cell.Config.Train.Recompute = c
+		}
+		run(t, again, dir, Options{Threads: 2})
+		sameBytes(t, p, first, dir)
+	}
+}
+
 func TestFinishedCellsAreNotRunAgain(t *testing.T) {
 	p, dir := plan(t, small(), "quick"), t.TempDir()
 	first := run(t, p, dir, Options{Cells: []int{1}})
