@@ -18,8 +18,8 @@ type block struct {
 }
 
 // blocks groups the values that need memory: a result that an operation may
-// write over its operand shares the operand's block when it is the only
-// reader.
+// write over its operand shares the operand's block where nobody reads that
+// afterwards.
 func (l *lowered) blocks(values []*value) []*block {
 	of := map[*value]*block{}
 	var all []*block
@@ -41,8 +41,9 @@ func (l *lowered) blocks(values []*value) []*block {
 			if arg < 0 || arg >= len(c.in) {
 				continue
 			}
-			from, to := of[c.in[arg]], of[out]
-			if from == nil || from == to || from.home != nil || len(c.in[arg].uses) != 1 || c.in[arg].keep || from.bytes != to.bytes {
+			in := c.in[arg]
+			from, to := of[in], of[out]
+			if from == nil || from == to || from.home != nil || from.bytes != to.bytes || from.life.to != in.life.to || !in.diesIn(out) {
 				continue
 			}
 			to.values = append(from.values, to.values...)
@@ -54,6 +55,15 @@ func (l *lowered) blocks(values []*value) []*block {
 		}
 	}
 	return slices.DeleteFunc(all, func(b *block) bool { return len(b.values) == 0 })
+}
+
+// diesIn says whether the call that makes out is the last to read v: the only
+// one, or the last in a chain, where every worker has done with its rows.
+func (v *value) diesIn(out *value) bool {
+	if v.keep {
+		return false
+	}
+	return len(v.uses) == 1 || v.life.to.chain != 0 && v.life.to == out.life.from
 }
 
 func (v *value) rowCount() int {
