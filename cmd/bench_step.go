@@ -2,12 +2,17 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"ablate/experiments/sweep"
 	"ablate/graph"
 	"ablate/nn"
 	"ablate/ops/kernel"
@@ -22,7 +27,7 @@ func (a *app) benchSteps(ctx context.Context, shapes []benchShape, seconds float
 		a.benchHeader()
 	}
 	for _, s := range shapes {
-		r, err := a.benchStep(ctx, s, seconds)
+		r, err := a.benchApart(ctx, s, seconds, len(shapes) > 1)
 		if err != nil {
 			return err
 		}
@@ -40,6 +45,26 @@ func (a *app) benchSteps(ctx context.Context, shapes []benchShape, seconds float
 	return nil
 }
 
+// benchApart times one shape; in a process of its own where others are timed
+// too, so that neither the peak of memory nor the heap is theirs.
+func (a *app) benchApart(ctx context.Context, s benchShape, seconds float64, apart bool) (benchResult, error) {
+	self, err := os.Executable()
+	if !apart || err != nil {
+		return a.benchStep(ctx, s, seconds)
+	}
+	c := exec.CommandContext(ctx, self, "bench", s.name, "--json", fmt.Sprint("--seconds=", seconds), fmt.Sprint("--threads=", a.threads))
+	c.Stderr = a.stderr
+	out, err := c.Output()
+	if err != nil {
+		return benchResult{}, fmt.Errorf("bench %s in a process of its own: %w", s.name, err)
+	}
+	var r []benchResult
+	if err := json.Unmarshal(out, &r); err != nil {
+		return benchResult{}, err
+	}
+	return r[0], nil
+}
+
 // benchStep times the steps of one shape, first as they are, then with probes
 // of every layer at every step.
 func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (benchResult, error) {
@@ -55,6 +80,7 @@ func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (ben
 		return benchResult{}, err
 	}
 	perStep := float64(mallocs()-allocs) / float64(len(plain))
+	rss := sweep.PeakRSS()
 	probed, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 1})
 	if err != nil {
 		return benchResult{}, err
@@ -66,7 +92,7 @@ func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (ben
 	median, best := plain[len(plain)/2].Seconds(), plain[0].Seconds()
 	r := benchResult{
 		Shape: s.name, Threads: a.threads, TokensPerS: tokens / median, Best: tokens / best, MsPerStep: 1e3 * median,
-		GFLOPs: flops * tokens / best / 1e9, Peak: peak, RSS: peakRSS(), Allocs: float64(int(perStep)),
+		GFLOPs: flops * tokens / best / 1e9, Peak: peak, RSS: rss, Allocs: float64(int(perStep)),
 		ProbeCost: probed[len(probed)/2].Seconds()/median - 1,
 		Kernels:   kernel.Path(), Arena: m.Step.Stats().Arena, Phases: m.Step.Stats().Phases,
 	}

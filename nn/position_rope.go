@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"ablate/graph"
 	"ablate/ops"
@@ -16,14 +17,18 @@ var rope = Position{
 	Check: checkRoPE,
 	Rotate: func(s Site, x *graph.Node, heads int, c PositionConfig) *graph.Node {
 		t, r := x.Shape()[1], rotatedDims(c.Fraction, width(x)/heads)
-		freq, factor := ops.RoPEFrequencies(r, c.Base, c.Scaling.Op())
-		cos, sin := ops.RoPETables(freq, factor, 0, t)
-		table := func(name string, data []float64) *graph.Node { // shared by the layers that rotate alike
+		data := sync.OnceValues(func() (cos, sin []float64) {
+			freq, factor := ops.RoPEFrequencies(r, c.Base, c.Scaling.Op())
+			return ops.RoPETables(freq, factor, 0, t)
+		})
+		table := func(name string, pick func(cos, sin []float64) []float64) *graph.Node { // made once for all layers that rotate alike
 			return s.Shared(fmt.Sprintf("rope.%s %d %g %v", name, r, c.Base, c.Scaling), func(s Site, name string) *graph.Node {
-				return s.scope.Table(name, data, t, r/2)
+				return s.scope.Table(name, pick(data()), t, r/2)
 			})
 		}
-		return ops.RoPE(x, table("cos", cos), table("sin", sin), heads, c.Layout == "interleaved")
+		cos := table("cos", func(cos, _ []float64) []float64 { return cos })
+		sin := table("sin", func(_, sin []float64) []float64 { return sin })
+		return ops.RoPE(x, cos, sin, heads, c.Layout == "interleaved")
 	},
 }
 

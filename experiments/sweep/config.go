@@ -65,11 +65,20 @@ func (Seed) ConfigSchema() map[string]any {
 	}}}
 }
 
-// Decode reads the configuration of one run from its layers, the last on top. What
-// depends on the corpus is still open: see Resolve.
+// Decode reads the configuration of one run from its layers, the last on top, and
+// below all of them the preset that they name, if any. What depends on the corpus is
+// still open: see Resolve.
 func Decode(layers ...*config.Tree) (Config, error) {
 	var c Config
-	err := config.Decode(config.Merge(layers...), &c)
+	tree := config.Merge(layers...)
+	whole, err := overPreset(tree)
+	if err != nil { // what else is wrong may be so for want of the preset
+		var all problems
+		all.add(tree.Err())
+		all.add(err)
+		return c, all.err()
+	}
+	err = config.Decode(whole, &c)
 	return c, err
 }
 

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peakRSS is the largest resident memory that this process has had, in bytes.
-func peakRSS() int64 {
+// PeakRSS is the largest resident memory that this process has had, in bytes.
+func PeakRSS() int64 {
 	var use unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &use); err != nil {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peakRSS is the largest resident memory that this process has had, in bytes.
-func peakRSS() int64 {
+// PeakRSS is the largest resident memory that this process has had, in bytes.
+func PeakRSS() int64 {
 	kib, _ := field(os.DirFS("/"), "proc/self/status", "VmHWM:") // 0 where /proc is not there
 	return kib * 1024
 }
