@@ -13,6 +13,7 @@ func (a *app) commands() []*cobra.Command {
 		a.inspect(),
 		a.verify(),
 		a.bench(),
+		a.presets(),
 		a.experiments(),
 		a.config(),
 	}

@@ -29,7 +29,7 @@ func (a *app) configKeys() *cobra.Command {
 		Short: "List every key with type, default, what is allowed and meaning",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			keys := config.Keys(sweep.Config{})
+			keys := sweep.ConfigKeys()
 			if a.json {
 				return a.printJSON(keys)
 			}
@@ -69,7 +69,7 @@ func (a *app) configSchema() *cobra.Command {
 		Short: "Print the JSON Schema of a configuration, for editors",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			text := config.Schema(sweep.Config{}, "ablate: configuration of a run")
+			text := sweep.ConfigSchema("ablate: configuration of a run")
 			_, err := a.stdout.Write(append(text, '\n'))
 			return err
 		},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ablate/experiments/config"
 	"ablate/experiments/sweep"
 	"ablate/graph"
 	"ablate/nn"
@@ -19,6 +18,7 @@ type inspected struct {
 	Attestation nn.Attestation  `json:"model"`
 	Train       graph.Stats     `json:"train_program"`
 	KVBytes     int             `json:"kv_bytes_per_token_fp16"`
+	Preset      *listedPreset   `json:"preset,omitempty"`
 	Decay       []inspectedSpec `json:"params"`
 }
 
@@ -61,9 +61,15 @@ func (a *app) inspect() *cobra.Command {
 			for _, p := range g.Params() {
 				r.Decay = append(r.Decay, inspectedSpec{p.Name, p.Shape, p.Role, p.Decay})
 			}
+			preset, err := presetOf(args)
+			if err != nil {
+				return err
+			}
 			if a.json {
+				r.Preset = listed(preset)
 				return a.printJSON(r)
 			}
+			a.printNotes(preset)
 			a.printInspected(cfg, r, params)
 			if program {
 				a.printf("\n")
@@ -89,24 +95,11 @@ func atMostOneFile(_ *cobra.Command, args []string) error {
 // give, complete but for what only a corpus can say: the byte vocabulary is
 // assumed where there is none.
 func (a *app) resolved(args []string) (sweep.Config, error) {
-	files, settings := split(args)
-	var layers []*config.Tree
-	for _, file := range files {
-		text, err := readFile(file)
-		if err != nil {
-			return sweep.Config{}, err
-		}
-		t, err := config.ParseFile(file, text)
-		if err != nil {
-			return sweep.Config{}, err
-		}
-		layers = append(layers, t)
-	}
-	over, err := config.ParseArgs(settings)
+	layers, err := layers(args)
 	if err != nil {
 		return sweep.Config{}, err
 	}
-	cfg, err := sweep.Decode(append(layers, over)...)
+	cfg, err := sweep.Decode(layers...)
 	if err != nil {
 		return cfg, err
 	}

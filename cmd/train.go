@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ablate/experiments/config"
 	"ablate/experiments/results"
 	"ablate/experiments/sweep"
 	"ablate/train/metrics"
@@ -52,20 +51,11 @@ func (a *app) train() *cobra.Command {
 
 // singlePlan is a plan of the one run that a file and settings describe.
 func singlePlan(args []string) (*sweep.Plan, error) {
-	files, settings := split(args)
-	text, err := readFile(files[0])
+	trees, err := layers(args)
 	if err != nil {
 		return nil, err
 	}
-	base, err := config.ParseFile(files[0], text)
-	if err != nil {
-		return nil, err
-	}
-	over, err := config.ParseArgs(settings)
-	if err != nil {
-		return nil, err
-	}
-	return sweep.Single(base, over)
+	return sweep.Single(trees...)
 }
 
 // statusError turns the end of a run into an exit code.

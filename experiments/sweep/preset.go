@@ -1,8 +1,10 @@
 package sweep
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ablate/experiments/config"
 	"ablate/nn/presets"
@@ -52,7 +54,7 @@ func LoadPreset(name string) (*Preset, error) {
 	}
 	p := &Preset{Name: name, About: f.About, Source: f.Source, Omitted: f.Omitted, Uncertain: f.Uncertain, Model: f.Model}
 	if tiny {
-		p.About, p.Model = "small: "+f.About, config.Merge(f.Model, f.Tiny)
+		p.About, p.Model = "small twin of "+strings.TrimSuffix(name, presets.Tiny), config.Merge(f.Model, f.Tiny)
 	}
 	return p, nil
 }
@@ -77,6 +79,9 @@ func readPreset(name string, path []string) (*presetFile, error) {
 	base, err := readPreset(f.Extends, append(path, name))
 	if err != nil {
 		return nil, err
+	}
+	if f.About == "" {
+		f.About = "another name of " + f.Extends
 	}
 	f.Source = slices.Concat(base.Source, f.Source)
 	f.Omitted = slices.Concat(base.Omitted, f.Omitted)
@@ -138,4 +143,34 @@ func (p *Preset) YAML() []byte {
 		Uncertain []string     `key:"uncertain"`
 		Model     *config.Tree `key:"model"`
 	}{p.About, p.Source, p.Omitted, p.Uncertain, p.Model}).YAML()
+}
+
+// ConfigKeys describes the keys of a run's configuration for people, model.preset
+// included.
+func ConfigKeys() []config.Key {
+	keys := config.Keys(Config{})
+	at := slices.IndexFunc(keys, func(k config.Key) bool { return strings.HasPrefix(k.Path, "model.") })
+	return slices.Insert(keys, at, config.Key{Path: presetKey, Type: "string", Doc: presetDoc})
+}
+
+// ConfigSchema is the JSON Schema of a run's configuration, model.preset included.
+func ConfigSchema(title string) []byte {
+	var s struct {
+		Schema               string                    `json:"$schema"`
+		AdditionalProperties bool                      `json:"additionalProperties"`
+		Properties           map[string]map[string]any `json:"properties"`
+		Title                string                    `json:"title"`
+		Type                 string                    `json:"type"`
+	}
+	if err := json.Unmarshal(config.Schema(Config{}, title), &s); err != nil {
+		panic(err) // it was just written
+	}
+	s.Properties["model"]["properties"].(map[string]any)["preset"] = map[string]any{
+		"type": "string", "description": presetDoc, "enum": presets.Names(),
+	}
+	out, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return append(out, '\n')
 }
