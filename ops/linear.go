@@ -12,9 +12,10 @@ import (
 //	x (…, in)   w [out, in]   b [out], nil for none   y (…, out)
 //
 // The weight is packed once a run; then every sequence is multiplied by
-// itself. A residual sum is added in the epilogue of the product, and
-// activations, gates and other element-wise operations that read y are
-// computed on blocks of it that are still in the cache.
+// itself. Where there are only a few rows in all, it is read in place. A
+// residual sum is added in the epilogue of the product, and activations, gates
+// and other element-wise operations that read y are computed on blocks of it
+// that are still in the cache.
 func Linear(x, w, b *graph.Node) *graph.Node {
 	if b == nil {
 		return graph.Apply1(linear{}, x, w)
@@ -93,6 +94,9 @@ const packGroup = 4
 
 func bindLinear[T graph.Float](c *graph.Call, o linear) []graph.Task {
 	x, w := c.In(0), c.In(1)
+	if height(x.Shape()) <= fewRows {
+		return []graph.Task{linearOfFewRows[T](c, o)}
+	}
 	out, in := w.Shape()[0], w.Shape()[1]
 	packed := c.Scratch(kernel.PackedLen(in, out))
 	panels := blocks(out, kernel.PanelWidth)

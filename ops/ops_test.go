@@ -27,6 +27,8 @@ func cases() []opCase {
 		all = append(all, smallCases(lead)...)
 		all = append(all, fusedCases(lead)...)
 	}
+	few := []int{1, 3} // rows with which a product reads its weight in place
+	all = append(append(all, linearCases(few)...), fusedCases(few)...)
 	all = append(all, attentionCases()...)
 	return append(all, positionCases()...)
 }
@@ -57,8 +59,8 @@ func fixed(v []float64, shape ...int) graphtest.Input {
 	return graphtest.Input{Shape: shape, Data: v, Fixed: true}
 }
 
-// named tells apart the ranks of a case.
-func named(name string, lead []int) string { return fmt.Sprintf("%s, rank %d", name, len(lead)+1) }
+// named tells apart the shapes of a case.
+func named(name string, lead []int) string { return fmt.Sprintf("%s, rows %v", name, lead) }
 
 func linearCases(lead []int) []opCase {
 	x, b := normal("x", lead, 6), normal("b", nil, 37)

@@ -92,3 +92,18 @@ func BenchmarkPack(b *testing.B) {
 		run("T", func() { PackT(dst, src, k, k, n, 0, panels(n)) })
 	}
 }
+
+// BenchmarkMulDots multiplies few rows by a weight that comes from memory, as in generation, and
+// reports the bytes of the weight.
+func BenchmarkMulDots(b *testing.B) {
+	for _, s := range [][3]int{{1, 65536, 512}, {1, 24000, 1408}, {4, 65536, 512}} {
+		m, n, k := s[0], s[1], s[2]
+		b.Run(fmt.Sprintf("%dx%dx%d", m, n, k), func(b *testing.B) {
+			p := newProblem[float32](rand.New(rand.NewPCG(1, 2)), "Dots", m, n, k, 0)
+			b.SetBytes(int64(4 * n * k))
+			for b.Loop() {
+				p.mul(p.c, 0, m, 0, n)
+			}
+		})
+	}
+}

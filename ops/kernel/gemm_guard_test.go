@@ -42,6 +42,8 @@ func TestMulStaysInside(t *testing.T) {
 				if form == "Packed" {
 					p.packed = guarded(t, p.packed)
 					p.pack() // from and to guarded memory
+				}
+				if epilogues(form) {
 					p.e.Bias = guarded(t, randoms[float32](r, p.n))
 					p.e.Addend, p.e.LdAddend = guarded(t, randoms[float32](r, p.m*p.n)), p.n
 				}

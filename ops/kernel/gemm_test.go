@@ -8,8 +8,11 @@ import (
 	"testing"
 )
 
-// forms are the four ways to multiply. B is given as [k,n] and brought to the form's own layout.
-var forms = []string{"NN", "NT", "TN", "Packed"}
+// forms are the five ways to multiply. B is given as [k,n] and brought to the form's own layout.
+var forms = []string{"NN", "NT", "TN", "Packed", "Dots"}
+
+// epilogues says whether a form can add more than C.
+func epilogues(form string) bool { return form == "Packed" || form == "Dots" }
 
 // problem is a product with random operands.
 type problem[T Float] struct {
@@ -43,7 +46,7 @@ func newProblem[T Float](r *rand.Rand, form string, m, n, k, pad int) *problem[T
 		p.a, p.lda = shape(m, k)
 		p.aIndex = byRow(&p.lda)
 	}
-	p.bColumns = form == "NT" || form == "Packed" && r.IntN(2) == 0
+	p.bColumns = form == "NT" || form == "Dots" || form == "Packed" && r.IntN(2) == 0
 	if p.bColumns {
 		p.b, p.ldb = shape(n, k)
 		p.bIndex = byCol(&p.ldb)
@@ -84,7 +87,7 @@ func randoms[T Float](r *rand.Rand, n int) []T {
 // mul computes rows [i0,i1) and columns [j0,j1) into c.
 func (p *problem[T]) mul(c []T, i0, i1, j0, j1 int) {
 	m, n := i1-i0, j1-j0
-	if m == 0 || n == 0 || p.k == 0 && p.form != "Packed" {
+	if m == 0 || n == 0 || p.k == 0 && !epilogues(p.form) {
 		i0, j0 = 0, 0
 	}
 	a, cc := p.a[min(p.aIndex(i0, 0), len(p.a)):], c[min(i0*p.ldc, len(c)):]
@@ -95,10 +98,14 @@ func (p *problem[T]) mul(c []T, i0, i1, j0, j1 int) {
 		MulNT(m, n, p.k, a, p.lda, p.b[min(p.bIndex(0, j0), len(p.b)):], p.ldb, cc[j0:], p.ldc, p.e.Acc)
 	case "TN":
 		MulTN(m, n, p.k, a, p.lda, p.b[min(p.bIndex(0, j0), len(p.b)):], p.ldb, cc[j0:], p.ldc, p.e.Acc)
-	case "Packed":
+	case "Packed", "Dots":
 		e := p.e
 		if e.Addend != nil {
 			e.Addend = e.Addend[min(i0*e.LdAddend, len(e.Addend)):]
+		}
+		if p.form == "Dots" {
+			MulDots(m, p.n, p.k, a, p.lda, p.b, p.ldb, cc, p.ldc, j0, j1, e)
+			return
 		}
 		MulPacked(m, p.n, p.k, a, p.lda, p.packed, cc, p.ldc, j0, j1, e)
 	}
@@ -172,15 +179,15 @@ func testMul[T Float](t *testing.T) {
 	for _, s := range raggedShapes {
 		for _, form := range forms {
 			for variant := range 8 {
-				if form != "Packed" && variant > 1 {
+				if !epilogues(form) && variant > 1 {
 					break // the others have no epilogue
 				}
 				p := newProblem[T](r, form, s[0], s[1], s[2], r.IntN(3)*r.IntN(20))
 				p.e.Acc = variant&1 != 0
-				if form == "Packed" && variant&2 != 0 {
+				if epilogues(form) && variant&2 != 0 {
 					p.e.Bias = randoms[T](r, p.n)
 				}
-				if form == "Packed" && variant&4 != 0 {
+				if epilogues(form) && variant&4 != 0 {
 					p.e.LdAddend = p.n + 5
 					p.e.Addend = randoms[T](r, max(0, (p.m-1)*p.e.LdAddend+p.n))
 				}
@@ -210,6 +217,9 @@ func TestMulPanics(t *testing.T) {
 		"n1 too large":      func() { MulPacked(1, 4, 1, x, 1, x, x, 4, 0, 5, Epilogue[float32]{}) },
 		"bias short":        func() { MulPacked(1, 4, 1, x, 1, x, x, 4, 0, 4, Epilogue[float32]{Bias: x[:3]}) },
 		"addend short":      func() { MulPacked(2, 4, 1, x, 1, x, x, 4, 0, 4, Epilogue[float32]{Addend: x[:7], LdAddend: 4}) },
+		"dots, b short":     func() { MulDots(1, 4, 5, x, 5, x[:19], 5, x, 4, 0, 4, Epilogue[float32]{}) },
+		"dots, bias short":  func() { MulDots(1, 4, 1, x, 1, x, 1, x, 4, 0, 4, Epilogue[float32]{Bias: x[:3]}) },
+		"dots, n1 large":    func() { MulDots(1, 4, 1, x, 1, x, 1, x, 4, 0, 5, Epilogue[float32]{}) },
 		"dst of pack short": func() { PackN(x[:90], x, 3, 3, 3, 0, 1) },
 		"no such panel":     func() { PackT(x, x, 3, 3, 3, 0, 2) },
 	} {
