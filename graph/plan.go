@@ -18,6 +18,7 @@ type options struct {
 	fuse      bool
 	pending   int
 	recompute Recompute
+	inputs    map[string]*Buffer // of another program
 }
 
 // WithoutFusion keeps every operation by itself, to test the fused ones.
@@ -25,6 +26,11 @@ func WithoutFusion() Option { return func(o *options) { o.fuse = false } }
 
 // WithPending bounds the bytes that wait for a barrier; see pendingBudget.
 func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes } }
+
+// WithInputsOf shares the inputs of p that have the same name, shape and type:
+// what one program leaves in them the other finds. The two must not run at
+// once.
+func WithInputsOf(p *Program) Option { return func(o *options) { o.inputs = p.inputs } }
 
 // Plan is a graph as it will run: fused, scheduled and laid out, but without
 // memory. It tells what a model costs that this machine could not hold.
@@ -35,12 +41,17 @@ type Plan struct {
 	blocks   []*block
 }
 
-// NewPlan plans g.
-func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
+func readOptions(opts []Option) options {
 	o := options{fuse: true, pending: pendingBudget}
 	for _, f := range opts {
 		f(&o)
 	}
+	return o
+}
+
+// NewPlan plans g.
+func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
+	o := readOptions(opts)
 	l, err := lower(g)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 		team: team, plan: plan, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
 		arena: alignedBytes(plan.Stats.Arena), phases: plan.schedule.items(), workers: make([]Worker, team.Size()),
 	}
-	bindLeaves(plan.lowered, p, params)
+	bindLeaves(plan.lowered, p, params, readOptions(opts).inputs)
 	p.bindBlocks()
 	for name, v := range plan.lowered.outputs {
 		p.outputs[name] = v.Buffer
@@ -62,7 +62,7 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 }
 
 // bindLeaves gives inputs, tables, parameters and their gradients their memory.
-func bindLeaves[T Float](l *lowered, p *Program, params *Params[T]) {
+func bindLeaves[T Float](l *lowered, p *Program, params *Params[T], shared map[string]*Buffer) {
 	g := l.g
 	for n, v := range l.values {
 		switch {
@@ -78,7 +78,11 @@ func bindLeaves[T Float](l *lowered, p *Program, params *Params[T]) {
 		case g.intTables[n] != nil:
 			v.ptr = unsafe.Pointer(unsafe.SliceData(g.intTables[n]))
 		default:
-			v.ptr = base(alignedBytes(v.bytes()))
+			if b := shared[v.name]; b != nil && b.dtype == v.dtype && b.shape.Eq(v.shape) {
+				v.ptr = b.ptr
+			} else {
+				v.ptr = base(alignedBytes(v.bytes()))
+			}
 			p.inputs[v.name] = v.Buffer
 		}
 	}
