@@ -36,12 +36,14 @@ func attention(s Site, p *blockPlan, x *graph.Node) *graph.Node {
 	}
 	pos := Positions[p.position.Kind]
 	if pos.Rotate != nil {
-		q, k = pos.Rotate(s, q, c.Heads, p.position), pos.Rotate(s, k, int(c.KVHeads), p.position)
+		s.net.place(pos.Name, func() {
+			q, k = pos.Rotate(s, q, c.Heads, p.position), pos.Rotate(s, k, int(c.KVHeads), p.position)
+		})
 	}
 	if pos.Scores != nil {
 		pos.Scores(s, &o, p.position)
 	}
-	h := ops.Attention(q, k, v, o) // (B,T,H·K)
+	h := s.attend(q, k, v, o) // (B,T,H·K)
 	if p.place.InnerNorm {
 		h = s.Norm("inner_norm", h)
 	}

@@ -42,7 +42,8 @@ func (m *Model) forward(n *net, tokens *graph.Node) (logits *graph.Node, stream 
 
 	x := ops.Scale(ops.Embedding(wte, tokens), c.Embedding.Scale) // (B,T,D)
 	if p := Positions[c.Position[0].Kind]; p.Embed != nil {
-		x = p.Embed(Site{net: n, scope: embed.scope, layer: -1, role: "embedding", module: "position", gain: 1}, x, c.Position[0])
+		at := Site{net: n, scope: embed.scope, layer: -1, role: "embedding", module: "position", gain: 1}
+		n.place(p.Name, func() { x = p.Embed(at, x, c.Position[0]) })
 	}
 	if c.Embedding.Norm == Yes {
 		x = embed.Norm("norm", x)
@@ -54,6 +55,7 @@ func (m *Model) forward(n *net, tokens *graph.Node) (logits *graph.Node, stream 
 		x = m.block(n, l, x) // (B,T,D)
 	}
 	stream = append(stream, x)
+	x = n.scored(x)
 
 	top := Site{net: n, scope: n.root, layer: -1, role: "head", module: "head", gain: 1}
 	if c.FinalNorm == Yes {
@@ -81,7 +83,10 @@ func (n *net) dropout(x *graph.Node, name string) *graph.Node {
 // Option changes what a graph computes besides the loss.
 type Option func(*options)
 
-type options struct{ logits, noProbes bool }
+type options struct {
+	logits, noProbes bool
+	longest          int
+}
 
 // WithLogits adds the output logits (B,T,V).
 func WithLogits() Option { return func(o *options) { o.logits = true } }

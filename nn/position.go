@@ -6,7 +6,8 @@ import (
 )
 
 // Position is a position encoding, by name. It acts at the places that it sets
-// a hook for.
+// a hook for. Tables of positions have Site.Span rows, of which Site.Rows are those
+// of the tokens at hand.
 type Position struct {
 	Name   string
 	Source string

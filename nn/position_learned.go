@@ -18,10 +18,10 @@ var learned = Position{
 		return nil
 	},
 	Embed: func(s Site, x *graph.Node, c PositionConfig) *graph.Node {
-		if t := x.Shape()[1]; t > int(c.Max) {
+		if t := s.Span(x); t > int(c.Max) {
 			panic(&graph.Error{Name: "position.max", Err: fmt.Errorf("a sequence of %d tokens for %d learned positions", t, c.Max)})
 		}
 		w := Weight{Module: "position", Layer: -1, In: int(c.Max), Out: width(x)}
-		return ops.AddPositions(x, s.matrix("wpe", w, int(c.Max), width(x)))
+		return ops.AddPositions(x, s.Rows(s.matrix("wpe", w, int(c.Max), width(x)), x))
 	},
 }

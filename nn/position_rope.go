@@ -16,14 +16,14 @@ var rope = Position{
 	Reads: []string{"base", "layout", "fraction", "scaling"},
 	Check: checkRoPE,
 	Rotate: func(s Site, x *graph.Node, heads int, c PositionConfig) *graph.Node {
-		t, r := x.Shape()[1], rotatedDims(c.Fraction, width(x)/heads)
+		n, r := s.Span(x), rotatedDims(c.Fraction, width(x)/heads)
 		data := sync.OnceValues(func() (cos, sin []float64) {
 			freq, factor := ops.RoPEFrequencies(r, c.Base, c.Scaling.Op())
-			return ops.RoPETables(freq, factor, 0, t)
+			return ops.RoPETables(freq, factor, 0, n)
 		})
 		table := func(name string, pick func(cos, sin []float64) []float64) *graph.Node { // made once for all layers that rotate alike
 			return s.Shared(fmt.Sprintf("rope.%s %d %g %v", name, r, c.Base, c.Scaling), func(s Site, name string) *graph.Node {
-				return s.scope.Table(name, pick(data()), t, r/2)
+				return s.Rows(s.scope.Table(name, pick(data()), n, r/2), x)
 			})
 		}
 		cos := table("cos", func(cos, _ []float64) []float64 { return cos })

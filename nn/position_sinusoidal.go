@@ -10,7 +10,7 @@ import (
 var sinusoidal = Position{
 	Name: "sinusoidal", Source: "Vaswani et al. 2017, arXiv:1706.03762, with positions from 0",
 	Embed: func(s Site, x *graph.Node, _ PositionConfig) *graph.Node {
-		t, d := x.Shape()[1], width(x)
-		return ops.AddPositions(x, s.scope.Table("sinusoidal", ops.Sinusoidal(t, d), t, d))
+		n, d := s.Span(x), width(x)
+		return ops.AddPositions(x, s.Rows(s.scope.Table("sinusoidal", ops.Sinusoidal(n, d), n, d), x))
 	},
 }

@@ -12,6 +12,7 @@ type net struct {
 	root   *graph.Scope
 	rng    *graph.Node            // key of the step's dropout; nil if nothing is dropped
 	shared map[string]*graph.Node // nodes that several places use, by name
+	decode *decoding              // nil unless the graph continues a text
 }
 
 // Site is a place in a model under construction, where a variant declares its
