@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -73,6 +74,7 @@ func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (ben
 		return benchResult{}, err
 	}
 	defer m.Team.Close()
+	debug.FreeOSMemory() // of the symbolic graph
 	peak := fmaPeak(a.threads)
 	allocs := mallocs()
 	plain, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 0})
@@ -81,6 +83,7 @@ func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (ben
 	}
 	perStep := float64(mallocs()-allocs) / float64(len(plain))
 	rss := sweep.PeakRSS()
+	debug.FreeOSMemory() // of the optimizer, which the next run has anew
 	probed, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 1})
 	if err != nil {
 		return benchResult{}, err

@@ -19,7 +19,7 @@ type Program struct {
 	inputs  map[string]*Buffer
 	outputs map[string]*Buffer
 	arena   []byte
-	plan    *Plan
+	stats   Stats
 }
 
 var _ gorgonia.VM = (*Program)(nil)
@@ -47,11 +47,11 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 		return nil, err
 	}
 	p := &Program{
-		team: team, plan: plan, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
+		team: team, stats: plan.Stats, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
 		arena: alignedBytes(plan.Stats.Arena), phases: plan.schedule.items(), workers: make([]Worker, team.Size()),
 	}
 	bindLeaves(plan.lowered, p, params, readOptions(opts).inputs)
-	p.bindBlocks()
+	p.bindBlocks(plan.blocks)
 	for name, v := range plan.lowered.outputs {
 		p.outputs[name] = v.Buffer
 	}
@@ -92,8 +92,8 @@ func bindLeaves[T Float](l *lowered, p *Program, params *Params[T], shared map[s
 }
 
 // bindBlocks gives results and scratch their places in the arena.
-func (p *Program) bindBlocks() {
-	for _, b := range p.plan.blocks {
+func (p *Program) bindBlocks(blocks []*block) {
+	for _, b := range blocks {
 		var ptr unsafe.Pointer
 		if b.home != nil {
 			ptr = b.home.ptr
@@ -193,7 +193,7 @@ func (p *Program) HasInput(name string) bool { return p.inputs[name] != nil }
 func (p *Program) HasOutput(name string) bool { return p.outputs[name] != nil }
 
 // Stats says what the planner did.
-func (p *Program) Stats() Stats { return p.plan.Stats }
+func (p *Program) Stats() Stats { return p.stats }
 
 func find(m map[string]*Buffer, kind, name string) *Buffer {
 	b, ok := m[name]

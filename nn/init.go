@@ -41,7 +41,7 @@ func init() {
 		{Name: "fan_in", Draw: fanInInit, Doc: "N(0, 1/in), embeddings N(0, 1)", Source: "LeCun et al. 1998, Efficient BackProp"},
 		{Name: "small", Draw: smallInit, Doc: "N(0, 2/(5d)) everywhere", Source: "Nguyen and Salazar 2019, arXiv:1910.05895"},
 		{Name: "llama", Std: true, Draw: llamaInit, Doc: "N(0, std²), with std/√(2l) on the residual projections of block l; embeddings N(0, 1), head N(0, 1/d) cut at three deviations", Source: "torchtitan's Llama 3"},
-		{Name: "t5", Draw: t5Init, Doc: "N(0, 1/in), queries N(0, 1/(d·head_dim)) in place of a scale of the scores, embeddings and head N(0, 1), position bias N(0, 1/d)", Source: "Raffel et al. 2019, arXiv:1910.10683, as transformers draws it"},
+		{Name: "t5", Draw: t5Init, Doc: "N(0, 1/in), queries N(0, 1/(d·head_dim)) in place of a scale of the scores, embeddings N(0, 1), position bias and head N(0, 1/d)", Source: "Raffel et al. 2019, arXiv:1910.10683, as transformers draws it"},
 		{Name: "nanochat", Draw: nanochatInit, Doc: "uniform, variance 1/in; residual projections 0, embeddings N(0, 0.8²), head N(0, 0.001²)", Source: "nanochat"},
 	} {
 		RegisterInit(i)
@@ -94,11 +94,13 @@ func fanInInit(_ *Config, w Weight) graph.Init {
 	return Normal(1 / math.Sqrt(float64(w.In)))
 }
 
+// t5Init draws the head, if it is not the embedding, as T5's own is with its factor
+// of 1/√d.
 func t5Init(c *Config, w Weight) graph.Init {
 	switch w.Module {
 	case "attn.q":
 		return Normal(1 / math.Sqrt(float64(w.In)*float64(c.HeadDim)))
-	case "embedding", "position", "head":
+	case "embedding", "position":
 		return Normal(1)
 	case "rel_bias":
 		return Normal(1 / math.Sqrt(float64(c.DModel)))
