@@ -3,7 +3,7 @@
 //
 // A file has these keys:
 //
-//	about      one line
+//	about      one line; without it the file gives a preset another name
 //	extends    another preset that this one changes; its lists come before this one's
 //	source     papers and files that the numbers come from
 //	omitted    what the model of the paper has and this one has not
