@@ -52,6 +52,8 @@ const flopsFormula = "6 for every weight of a matrix product, and 12·L·H·hd·
 
 func (a *app) bench() *cobra.Command {
 	var seconds float64
+	var scaling bool
+	var file string
 	c := &cobra.Command{
 		Use:   "bench [SHAPE …|gemm]",
 		Short: "Measure the speed of the training step",
@@ -62,6 +64,12 @@ func (a *app) bench() *cobra.Command {
 		RunE: func(c *cobra.Command, names []string) error {
 			if seconds <= 0 || seconds > 3600 {
 				return usageErrorf("--seconds %v: more than 0, at most 3600", seconds)
+			}
+			if scaling {
+				if len(names) > 0 {
+					return usageErrorf("bench --scaling takes no shape")
+				}
+				return a.benchScaling(c.Context(), seconds, file)
 			}
 			if slices.Equal(names, []string{"gemm"}) {
 				return a.benchGEMM(seconds)
@@ -74,6 +82,8 @@ func (a *app) bench() *cobra.Command {
 		},
 	}
 	c.Flags().Float64Var(&seconds, "seconds", 3, "time for each shape, or for all products")
+	c.Flags().BoolVar(&scaling, "scaling", false, "time steps as layers, width, context, batch and threads grow, and fit exponents")
+	c.Flags().StringVar(&file, "file", "", "with --scaling: draw the figure into `FILE`.png, .svg or .pdf")
 	return c
 }
 

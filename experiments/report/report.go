@@ -120,6 +120,12 @@ func Plot(name, dir, file string) error {
 	if f == nil {
 		return fmt.Errorf("%s holds nothing yet that %s could show", dir, k.name)
 	}
+	return f.save(file)
+}
+
+// save writes the figure into a file whose ending says the format, and its
+// numbers into a CSV file beside it.
+func (f *figure) save(file string) error {
 	ext := filepath.Ext(file)
 	picture, err := f.encode(strings.ToLower(strings.TrimPrefix(ext, ".")))
 	if err != nil {
