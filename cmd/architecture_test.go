@@ -15,7 +15,7 @@ import (
 var picture = map[string][]string{
 	"cmd/ablate":          {"cmd"},
 	"cmd/testsum":         {},
-	"cmd":                 {"experiments", "experiments/config", "experiments/report", "experiments/results", "experiments/stats", "experiments/sweep", "train", "train/metrics", "data", "nn", "nn/golden", "ops/kernel", "graph"},
+	"cmd":                 {"experiments", "experiments/config", "experiments/report", "experiments/results", "experiments/stats", "experiments/sweep", "train", "train/metrics", "data", "nn", "nn/golden", "nn/presets", "ops/kernel", "graph"},
 	"experiments":         {},
 	"experiments/config":  {},
 	"experiments/sweep":   {"experiments", "experiments/config", "experiments/results", "nn", "nn/presets", "train", "train/metrics", "data", "graph", "ops/kernel"},

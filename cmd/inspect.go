@@ -18,8 +18,25 @@ type inspected struct {
 	Attestation nn.Attestation  `json:"model"`
 	Train       graph.Stats     `json:"train_program"`
 	KVBytes     int             `json:"kv_bytes_per_token_fp16"`
+	KVCache     cacheBytes      `json:"kv_bytes_of_context_fp16"`
 	Preset      *listedPreset   `json:"preset,omitempty"`
 	Decay       []inspectedSpec `json:"params"`
+}
+
+// cacheBytes is the size of the keys and values of a whole context in 16 bits,
+// windows ignored: as the model is, with keys and values for every head of
+// queries, and with one for all of them.
+type cacheBytes struct {
+	Tokens int `json:"tokens"`
+	Own    int `json:"bytes"`
+	MHA    int `json:"mha"`
+	MQA    int `json:"mqa"`
+}
+
+func newCacheBytes(c nn.Config, perToken int) cacheBytes {
+	own := perToken * c.Context
+	one := own / int(c.KVHeads)
+	return cacheBytes{c.Context, own, one * c.Heads, one}
 }
 
 type inspectedSpec struct {
@@ -58,6 +75,7 @@ func (a *app) inspect() *cobra.Command {
 			}
 			r := inspected{Attestation: m.Attest(g), Train: plan.Stats}
 			r.KVBytes = 2 * r.Attestation.KVCachePerToken
+			r.KVCache = newCacheBytes(cfg.Model, r.KVBytes)
 			for _, p := range g.Params() {
 				r.Decay = append(r.Decay, inspectedSpec{p.Name, p.Shape, p.Role, p.Decay})
 			}
@@ -160,6 +178,10 @@ func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
 	a.printf("weight decay  on %d tensors, not on the %d others\n", decayed, all-decayed)
 	a.printf("FLOPs         %.4g a token of a training step\n", m.FLOPsPerToken)
 	a.printf("KV cache      %d elements a token, %d bytes in 16 bits\n", m.KVCachePerToken, r.KVBytes)
+	const MiB = 1 << 20
+	kv := r.KVCache
+	a.printf("              %.4g MiB for %d tokens; %.4g MiB with keys and values for every head, %.4g MiB with one for all\n",
+		float64(kv.Own)/MiB, kv.Tokens, float64(kv.MHA)/MiB, float64(kv.MQA)/MiB)
 	s := r.Train
 	a.printf("program       %d calls, %d fused away, %d of the forward pass computed again, %d tasks in %d phases, for %d × %d tokens\n", s.Calls, s.Fused, s.Again, s.Tasks, s.Phases, cfg.Train.Batch, cfg.Model.Context)
 	a.printf("memory        arena %.1f MB (%.1f MB without reuse), weights with gradients and optimizer %.1f MB\n",

@@ -81,7 +81,7 @@ func (m *Model) Attest(g *graph.Graph) Attestation {
 	for _, p := range g.Params() {
 		a.count(p)
 		for _, op := range r.readers(p.Name) {
-			if op != "linear" {
+			if op != "linear" || len(p.Shape) < 2 { // a bias is added, not multiplied by
 				continue
 			}
 			a.FLOPsPerToken += 6 * float64(p.Size())

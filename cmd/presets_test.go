@@ -1,0 +1,117 @@
+package cmd_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"ablate/cmd"
+	"ablate/nn/presets"
+)
+
+// ablate runs a command line that must succeed, and gives its standard output.
+func ablate(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := cmd.Run(args, &out, &errs); code != 0 {
+		t.Fatalf("ablate %s: exit code %d: %s", strings.Join(args, " "), code, errs.String())
+	}
+	return out.String()
+}
+
+// TestInspectFullSize: 69 billion parameters are counted without being allocated.
+func TestInspectFullSize(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out := ablate(t, "inspect", "model.preset=llama2-70b", "model.context=4096")
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 500<<20 {
+		t.Errorf("%d bytes were allocated on the way", used)
+	}
+	for _, want := range []string{
+		"parameters    68976648192, 68452360192 without", "a token of a training step", "163840 elements a token, 327680 bytes in 16 bits",
+		"0-79 x + F(N1(x))", "omitted:      nothing known\n", "uncertain:    init N(0, 0.02²)",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("inspect does not say %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestInspectJSON(t *testing.T) {
+	var got struct {
+		Model struct {
+			Params int     `json:"params"`
+			FLOPs  float64 `json:"flops_per_token"`
+		} `json:"model"`
+		KV     int `json:"kv_bytes_per_token_fp16"`
+		Preset *struct {
+			Name               string
+			Omitted, Uncertain []string
+		} `json:"preset"`
+	}
+	out := ablate(t, "inspect", "--json", "model.preset=bert-base")
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	// 6 for each weight of a product, the head's included; 12·L·T·H·hd for scores and sums over all keys.
+	flops := 6.0*(12*12*768*768+30522*768) + 12*12*512*768
+	if got.Model.Params != 108_890_112 || got.Model.FLOPs != flops || got.KV != 36864 || got.Preset == nil || len(got.Preset.Omitted) != 4 {
+		t.Errorf("bert-base: %+v, want FLOPs %v", got, flops)
+	}
+	if out := ablate(t, "inspect", "--json", "model.layers=1"); strings.Contains(out, `"preset"`) {
+		t.Errorf("a model without preset has one: %s", out)
+	}
+}
+
+// TestInspectSaysWhatSharedHeadsSave is the worked example of 32 heads of 128 in 32 blocks.
+func TestInspectSaysWhatSharedHeadsSave(t *testing.T) {
+	out := ablate(t, "inspect", "model={layers: 32, d_model: 4096, heads: 32, kv_heads: 8, context: 1024, d_ff: 64}", "train.batch=1")
+	if want := "128 MiB for 1024 tokens; 512 MiB with keys and values for every head, 16 MiB with one for all\n"; !strings.Contains(out, want) {
+		t.Errorf("inspect does not say %q:\n%s", want, out)
+	}
+}
+
+func TestPresetsCommand(t *testing.T) {
+	var all []struct {
+		Name, About                string
+		Source, Omitted, Uncertain []string
+	}
+	if err := json.Unmarshal([]byte(ablate(t, "presets", "--json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+		if p.Omitted == nil || p.Uncertain == nil || len(p.Source) == 0 {
+			t.Errorf("%s: %+v", p.Name, p)
+		}
+	}
+	if !slices.Equal(names, presets.Names()) {
+		t.Errorf("listed are %v", names)
+	}
+	if out := ablate(t, "presets"); !strings.Contains(out, "\nllama3-8b ") || strings.Contains(out, "llama3-8b-tiny") {
+		t.Errorf("the list is\n%s", out)
+	}
+	if out := ablate(t, "presets", "qwen3-0.6b"); !strings.Contains(out, "qk_norm: head") || !strings.Contains(out, "tied: true") {
+		t.Errorf("a size is printed without what it extends:\n%s", out)
+	}
+	var one struct{ Model struct{ Layers int } }
+	if err := json.Unmarshal([]byte(ablate(t, "presets", "palm-tiny", "--json")), &one); err != nil || one.Model.Layers != 4 {
+		t.Errorf("palm-tiny: %+v, %v", one, err)
+	}
+	var out, errs bytes.Buffer
+	if code := cmd.Run([]string{"presets", "olmo"}, &out, &errs); code != 2 || !strings.Contains(errs.String(), "did you mean olmo2?") {
+		t.Errorf("an unknown preset: exit code %d, %s", code, errs.String())
+	}
+}
+
+func TestConfigPrintOfPreset(t *testing.T) {
+	out := ablate(t, "config", "print", "model.preset=mistral-7b", "model.layers=2")
+	if strings.Contains(out, "preset") || !strings.Contains(out, "layers: 2\n") || !strings.Contains(out, "window: 4096\n") {
+		t.Errorf("printed:\n%s", out)
+	}
+}
