@@ -55,12 +55,13 @@ func (a *app) bench() *cobra.Command {
 	var scaling bool
 	var file string
 	c := &cobra.Command{
-		Use:   "bench [SHAPE …|gemm]",
+		Use:   "bench [SHAPE …|gemm|generate]",
 		Short: "Measure the speed of the training step",
 		Long: "Bench times forward, backward, clipping and AdamW on one fixed batch, and compares\n" +
 			"with the floating-point peak measured in the same process on the same threads.\n\n" +
 			"FLOPs of a token: " + flopsFormula + ".\n\n" +
-			"Shapes: " + strings.Join(shapeNames(), ", ") + "; gemm times bare matrix products.",
+			"Shapes: " + strings.Join(shapeNames(), ", ") + "; gemm times bare matrix products,\n" +
+			"generate greedy generation with a cache.",
 		RunE: func(c *cobra.Command, names []string) error {
 			if seconds <= 0 || seconds > 3600 {
 				return usageErrorf("--seconds %v: more than 0, at most 3600", seconds)
@@ -73,6 +74,9 @@ func (a *app) bench() *cobra.Command {
 			}
 			if slices.Equal(names, []string{"gemm"}) {
 				return a.benchGEMM(seconds)
+			}
+			if slices.Equal(names, []string{"generate"}) {
+				return a.benchGenerate(c.Context(), seconds)
 			}
 			shapes, err := pickShapes(names)
 			if err != nil {
@@ -103,7 +107,7 @@ func pickShapes(names []string) ([]benchShape, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(benchShapes, func(s benchShape) bool { return s.name == name })
 		if i < 0 {
-			return nil, usageErrorf("bench: no shape %q; there are %s, and gemm", name, strings.Join(shapeNames(), ", "))
+			return nil, usageErrorf("bench: no shape %q; there are %s, gemm and generate", name, strings.Join(shapeNames(), ", "))
 		}
 		out = append(out, benchShapes[i])
 	}

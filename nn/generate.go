@@ -120,8 +120,8 @@ func (g *Generator[T]) Logits() []float64 {
 
 // Feed adds tokens to the text. Tokens that are refused change nothing.
 func (g *Generator[T]) Feed(tokens ...int32) error {
-	if have := len(g.text); have+len(tokens) > g.capacity {
-		return fmt.Errorf("nn: %d tokens and %d more; this generator holds %d", have, len(tokens), g.capacity)
+	if len(g.text)+len(tokens) > g.capacity {
+		return g.full(len(tokens))
 	}
 	for _, id := range tokens {
 		if id < 0 || int(id) >= int(g.m.cfg.Vocab) {
@@ -170,23 +170,31 @@ func (g *Generator[T]) keep(logits []T) {
 }
 
 // Generate adds n tokens, each chosen by s from the logits, to a text that has
-// been begun. emit, which may be nil, is told each; when it returns false, the
-// text ends there.
+// been begun. emit, which may be nil, is told each before the next one is
+// computed; when it returns false, the text ends there.
 func (g *Generator[T]) Generate(n int, s *Sampler, emit func(token int32) bool) error {
-	if len(g.text) == 0 {
+	switch {
+	case len(g.text) == 0:
 		return errors.New("nn: an empty text cannot be continued; feed at least one token")
+	case len(g.text)+n > g.capacity:
+		return g.full(n)
 	}
-	for range n {
+	for more := true; n > 0 && more; n-- {
 		token, err := s.Next(g.logits)
 		if err != nil {
 			return fmt.Errorf("after %d tokens: %w", len(g.text), err)
 		}
+		if emit != nil {
+			more = emit(token)
+		}
 		if err := g.Feed(token); err != nil {
 			return err
 		}
-		if emit != nil && !emit(token) {
-			break
-		}
 	}
 	return nil
+}
+
+// full is the error of n tokens too many.
+func (g *Generator[T]) full(n int) error {
+	return fmt.Errorf("nn: %d tokens and %d more; this generator holds %d", len(g.text), n, g.capacity)
 }
