@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"ablate/experiments/sweep"
 	"ablate/graph"
 	"ablate/nn"
 	"ablate/ops/kernel"
@@ -29,7 +30,7 @@ type generateResult struct {
 	GBPerS     float64 `json:"gb_per_s"`      // of weights, in the best text
 	ReadGBPerS float64 `json:"read_gb_per_s"` // of one large matrix, by the same product
 	Kernels    string  `json:"kernels"`
-	RSS        int64   `json:"peak_rss_bytes"`
+	RSS        int64   `json:"peak_rss_bytes"` // before the large matrix
 }
 
 // benchGenerate times greedy generation.
@@ -54,16 +55,16 @@ func (a *app) benchGenerate(ctx context.Context, seconds float64) error {
 	p.Init(1, "")
 	team := graph.NewTeam(a.threads)
 	defer team.Close()
-	read := readRate(team)
 	times, err := generateTimes(ctx, m, p, team, seconds)
 	if err != nil {
 		return err
 	}
+	rss := sweep.PeakRSS()
 	slices.Sort(times)
 	median, best := times[len(times)/2].Seconds()/generateTokens, times[0].Seconds()/generateTokens
 	r := generateResult{
 		Shape: generateShape, Threads: a.threads, Tokens: generateTokens, TokensPerS: 1 / median, Best: 1 / best, MsPerToken: 1e3 * median,
-		Weights: weightBytes(p), ReadGBPerS: max(read, readRate(team)), Kernels: kernel.Path(), RSS: peakRSS(),
+		Weights: weightBytes(p), ReadGBPerS: readRate(team), Kernels: kernel.Path(), RSS: rss,
 	}
 	r.GBPerS = float64(r.Weights) / best / 1e9
 	if a.json {
