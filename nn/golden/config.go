@@ -78,8 +78,13 @@ func (c *config) bound(o *object) {
 			return
 		}
 	}
+	c.boundTokens(o, float64(c.b)*float64(c.t))
+}
+
+// boundTokens refuses to compute a model on too many tokens.
+func (c *config) boundTokens(o *object, tokens float64) {
 	width := float64(c.d) + float64(c.ff) + float64(c.heads)*float64(c.headDim) + float64(c.vocab)
-	if n := float64(c.b) * float64(c.t) * float64(c.layers) * width; n > maxActivations {
+	if n := tokens * float64(c.layers) * width; n > maxActivations {
 		o.bad("%.3g activations; at most %d are computed", n, maxActivations)
 	}
 }

@@ -51,7 +51,8 @@ func verifyModel[T graph.Float](f *modelFile, r *Result) error {
 	x.compareStream()
 	x.compareCounts(m.Attest(g))
 	x.compareDerived()
-	x.compareTrace()
+	x.compareDecoding(m, team)
+	x.compareTrace() // changes the parameters
 	return nil
 }
 

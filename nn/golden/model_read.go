@@ -26,6 +26,7 @@ type modelFile struct {
 	factor           float64
 	slopes           []float64
 	buckets          [][]int
+	decode           *decoding // nil if there is none
 }
 
 type counts struct {
@@ -69,7 +70,8 @@ func readModel(o *object) (*modelFile, error) {
 	f.readCounts(o)
 	f.readTraining(o)
 	f.readDerived(o)
-	o.ignored("name", "fd_check_max_abs_err", "decode")
+	f.decode = f.readDecoding(o)
+	o.ignored("name", "fd_check_max_abs_err")
 	if err := o.err(); err != nil {
 		return nil, err
 	}

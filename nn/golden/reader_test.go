@@ -91,6 +91,34 @@ func TestSmallestDifferencesAreSeen(t *testing.T) {
 	}
 }
 
+func TestDecodingDifferencesAreSeen(t *testing.T) {
+	data := load(t, "testdata/s24_pre_ln_swa_learned_qkvbiasonly_decode.json.gz")
+	add := func(by float64) func(any) any { return func(old any) any { return old.(float64) + by } }
+	other := func(old any) any { return math.Mod(old.(float64)+1, 11) }
+	last := edit(t, edit(t, data, other, "decode", "greedy", 11), other, "decode", "tokens", 16)
+	for _, c := range []struct {
+		name string
+		data []byte
+		want []string
+	}{
+		{"first row", edit(t, data, add(2e-10), "decode", "logits", "data", 3), []string{"decode token by token: element 3", "decode without a cache"}},
+		{"last row", edit(t, data, add(2e-10), "decode", "logits", "data", 16*11+5), []string{"token by token: element 5", "prompt at once: element 5", "without a cache: element 5"}},
+		{"last token", last, []string{"token by token: token 11 after the prompt is", "prompt at once: token 11", "without a cache: token 11"}},
+	} {
+		r, err := Verify("x", c.data, graph.Float64)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		problems := strings.Join(r.Problems, "\n")
+		for _, want := range c.want {
+			if r.OK || !strings.Contains(problems, want) {
+				t.Errorf("%s: ok %v, problems %v, want %q", c.name, r.OK, r.Problems, want)
+			}
+		}
+	}
+}
+
 func TestOpDifferencesAreSeen(t *testing.T) {
 	for _, path := range files(t, "op_*") {
 		data := load(t, path)
@@ -125,6 +153,7 @@ func TestOpDifferencesAreSeen(t *testing.T) {
 func TestErrorsNameWhatIsWrong(t *testing.T) {
 	model := load(t, "testdata/s08_lns_rms_reglu_ropepartial_mqa_L3.json.gz")
 	op := load(t, "testdata/op_attention_softcap_kv2.json.gz")
+	decoded := load(t, "testdata/s24_pre_ln_swa_learned_qkvbiasonly_decode.json.gz")
 	set := func(v any) func(any) any { return func(any) any { return v } }
 	for _, c := range []struct {
 		name string
@@ -166,6 +195,10 @@ func TestErrorsNameWhatIsWrong(t *testing.T) {
 		{"missing parameter", edit(t, edit(t, model, set(nil), "params", "normf.weight"), set(nil), "grads", "normf.weight"), "params: normf.weight is missing"},
 		{"parameter too many", edit(t, edit(t, model, set(map[string]any{"shape": []int{1}, "data": []int{1}}), "params", "sink"), set(map[string]any{"shape": []int{1}, "data": []int{1}}), "grads", "sink"), "params: sink has no place in the model"},
 		{"width", edit(t, model, set(13), "config", "d_ff"), "the configuration asks for [26 16]"},
+		{"prompt", edit(t, decoded, set([]int{}), "decode", "prompt"), "decode: tokens: not a prompt of at least one token"},
+		{"continuation", edit(t, decoded, set(3), "decode", "tokens", 5), "decode: tokens: not a prompt"},
+		{"rows", edit(t, decoded, set([]int{11, 17}), "decode", "logits", "shape"), "decode: logits: shape [11 17]; [17 11] is wanted"},
+		{"part of decode", edit(t, decoded, set(1), "decode", "beam"), "decode: not known: beam"},
 		{"trace", edit(t, model, set([]any{}), "train", "trace"), "train: a trace of 0 steps"},
 	} {
 		_, err := Verify("dir/file.json", c.data, graph.Float64)
