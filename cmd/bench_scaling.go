@@ -94,7 +94,7 @@ func (a *app) scalingStep(ctx context.Context, keys string, batch int, seconds f
 		return 0, err
 	}
 	defer m.Team.Close()
-	times, err := stepTimes(ctx, m, s, seconds, train.Probe{})
+	times, _, err := stepTimes(ctx, m, s, seconds, train.Probe{})
 	if err != nil || len(times) == 0 {
 		return 0, err
 	}

@@ -76,15 +76,13 @@ func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (ben
 	defer m.Team.Close()
 	debug.FreeOSMemory() // of the symbolic graph
 	peak := fmaPeak(a.threads)
-	allocs := mallocs()
-	plain, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 0})
+	plain, allocs, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 0})
 	if err != nil {
 		return benchResult{}, err
 	}
-	perStep := float64(mallocs()-allocs) / float64(len(plain))
 	rss := sweep.PeakRSS()
 	debug.FreeOSMemory() // of the optimizer, which the next run has anew
-	probed, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 1})
+	probed, _, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 1})
 	if err != nil {
 		return benchResult{}, err
 	}
@@ -95,7 +93,7 @@ func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (ben
 	median, best := plain[len(plain)/2].Seconds(), plain[0].Seconds()
 	r := benchResult{
 		Shape: s.name, Threads: a.threads, TokensPerS: tokens / median, Best: tokens / best, MsPerStep: 1e3 * median,
-		GFLOPs: flops * tokens / best / 1e9, Peak: peak, RSS: rss, Allocs: float64(int(perStep)),
+		GFLOPs: flops * tokens / best / 1e9, Peak: peak, RSS: rss, Allocs: allocs,
 		ProbeCost: probed[len(probed)/2].Seconds()/median - 1,
 		Kernels:   kernel.Path(), Arena: m.Step.Stats().Arena, Phases: m.Step.Stats().Phases,
 	}
@@ -148,14 +146,15 @@ func (b *fixedBatch) Batch(tokens, targets []int32, _, _ int) {
 // warmSteps are not counted: caches, page faults, the processor's clock.
 const warmSteps = 3
 
-// stepTimes trains for some seconds and gives the time of every step.
-func stepTimes(ctx context.Context, m *train.Model[float32], s benchShape, seconds float64, probe train.Probe) ([]time.Duration, error) {
+// stepTimes trains for some seconds and gives the time of every step, and the
+// allocations that one makes.
+func stepTimes(ctx context.Context, m *train.Model[float32], s benchShape, seconds float64, probe train.Probe) (times []time.Duration, allocs float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	vocab := m.Params.Specs()[0].Shape[0] // of embed.wte
 	batch := newFixedBatch(m.Step.Input("tokens").Len(), vocab)
-	times := make([]time.Duration, 0, 1<<20)
-	last, begun := time.Now(), time.Time{}
+	times = make([]time.Duration, 0, 1<<20)
+	last, begun, before, after := time.Now(), time.Time{}, uint64(0), uint64(0)
 	job := train.Job[float32]{
 		Config: train.Config{
 			Steps: 1e9, Batch: s.sequences, Accumulate: 1, Optimizer: "adamw", LR: 3e-4, Betas: [2]float64{0.9, 0.95},
@@ -166,18 +165,20 @@ func stepTimes(ctx context.Context, m *train.Model[float32], s benchShape, secon
 			now := time.Now()
 			switch {
 			case p.Step == warmSteps:
-				begun = now
+				before = mallocs()
+				begun = time.Now()
 			case p.Step > warmSteps && len(times) < cap(times):
 				times = append(times, now.Sub(last))
 			}
 			if p.Step > warmSteps+4 && now.Sub(begun).Seconds() > seconds {
+				after = max(after, mallocs())
 				cancel()
 			}
-			last = now
+			last = time.Now()
 		},
 	}
-	_, err := train.Train(ctx, job)
-	return times, err
+	_, err = train.Train(ctx, job)
+	return times, float64(after-before) / float64(max(1, len(times))), err
 }
 
 // discard formats records, as a file would get them, and drops them.
