@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -38,6 +39,9 @@ func (a *app) run() *cobra.Command {
 			}
 			if jobs < 0 {
 				return usageErrorf("--jobs %d: at least 1 is needed", jobs)
+			}
+			if err := f.check(); err != nil && !dry {
+				return err
 			}
 			plan, err := experimentPlan(args, profile)
 			if err != nil {
@@ -96,7 +100,7 @@ func experimentText(name string) ([]byte, error) {
 	}
 	if text, err = experiments.Get(name); err != nil {
 		if s := config.Suggest(name, experiments.Names()); s != "" {
-			return nil, usageErrorf("%w; did you mean %s?", err, s)
+			return nil, usageErrorf("%w%s", err, didYouMean(s))
 		}
 		return nil, &exitError{exitUsage, err}
 	}
@@ -140,10 +144,8 @@ func (a *app) runPlan(c *cobra.Command, plan *sweep.Plan, f *runFlags, o sweep.O
 	out, runErr := sweep.Run(c.Context(), plan, dir, o)
 	progress.close()
 	var done []metrics.Summary
-	interrupted := false
 	for _, r := range out {
 		done = append(done, r.Summary)
-		interrupted = interrupted || r.Summary.Status == metrics.Interrupted || r.Summary.Status == results.Pending && r.Err == nil
 	}
 	if err := report.Write(dir); err != nil {
 		return errors.Join(runErr, err)
@@ -151,13 +153,36 @@ func (a *app) runPlan(c *cobra.Command, plan *sweep.Plan, f *runFlags, o sweep.O
 	if err := a.printRun(dir, done); err != nil {
 		return err
 	}
-	switch {
-	case c.Context().Err() != nil && interrupted:
-		return &exitError{exitInterrupted, errors.New("interrupted; what was running is saved, and the same command continues")}
-	case runErr != nil:
-		return runErr
+	if err := runError(c.Context(), out, runErr); err != nil {
+		return err
 	}
 	return checkGates(gates, done)
+}
+
+// runError turns the ends of all cells into an exit code. A cell that failed
+// makes it 1, whatever it failed of: the others have results. Only where every
+// cell failed of the same is that the reason of the whole.
+func runError(ctx context.Context, out []sweep.Outcome, err error) error {
+	count := map[metrics.Status]int{}
+	codes := map[int]int{}
+	for _, o := range out {
+		count[o.Summary.Status]++
+		if o.Summary.Status == metrics.Failed {
+			codes[exitCode(o.Err)]++
+		}
+	}
+	switch {
+	case count[metrics.Failed] > 0:
+		if codes[exitCode(err)] == len(out) {
+			return err
+		}
+		return &exitError{exitInternal, err}
+	case err != nil, ctx.Err() == nil, count[metrics.Interrupted]+count[results.Pending] == 0:
+		return err
+	case count[results.Pending] == len(out):
+		return nothingSaved(ctx)
+	}
+	return &exitError{exitInterrupted, errors.New("interrupted; what was running is saved, and the same command continues")}
 }
 
 // printRun prints the table of an experiment and where its report is.
@@ -177,7 +202,7 @@ func (a *app) printRun(dir string, cells []metrics.Summary) error {
 	if err != nil {
 		return err
 	}
-	if err := t.Write(a.stdout, "text"); err != nil {
+	if err := t.Without("unfinished", int64(0)).Write(a.stdout, "text"); err != nil {
 		return err
 	}
 	a.printf("\nreport: %s\n", filepath.Join(dir, results.ReportFile))
