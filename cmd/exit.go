@@ -1,13 +1,14 @@
 package cmd
 
 import (
+	"errors"
+	"fmt"
+	"syscall"
+
 	"ablate/data"
 	"ablate/experiments/config"
 	"ablate/experiments/sweep"
 	"ablate/train"
-
-	"errors"
-	"fmt"
 )
 
 // The exit codes, a contract with scripts.
@@ -73,6 +74,13 @@ var exitRules = []struct {
 	{exitResources, is[*train.SaveError]},
 	{exitCheckpoint, is[*train.MismatchError]},
 	{exitCheckpoint, is[*train.CorruptError]},
+	{exitResources, fullDisk},
+}
+
+// fullDisk is a write that found no room: beyond the space that is left, a
+// quota, or the largest size that a file may have.
+func fullDisk(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 func is[E error](err error) bool {

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
+
+	"ablate/experiments/results"
 )
 
 // printJSON writes the one JSON document of a command run with --json.
@@ -37,3 +40,13 @@ func newPipe(w io.Writer) *pipe { return &pipe{bufio.NewWriter(w), w} }
 
 // brokenPipe says whether err is a reader's leaving.
 func brokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
+// printableLines keeps the lines of a message and disarms the rest of what a
+// terminal would act upon: a file may be called anything.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = results.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

@@ -33,21 +33,49 @@ func (a *app) newProgress(plan *sweep.Plan) watcher {
 			mode = "bar"
 		}
 	}
+	var w watcher = quiet{}
 	switch mode {
 	case "bar":
-		return newBar(t, a.stderr)
+		w = newBar(t, a.stderr)
 	case "json":
-		return &eventLines{tally: t, enc: json.NewEncoder(a.stderr)}
+		w = &eventLines{tally: t, enc: json.NewEncoder(a.stderr)}
 	case "plain":
-		return &plainLines{tally: t, w: a.stderr}
+		w = &plainLines{tally: t, w: a.stderr}
 	}
-	return quiet{}
+	return saving{w, a.interrupts}
 }
+
+// saving lets signals know once there is something to save.
+type saving struct {
+	watcher
+	interrupts *interrupts
+}
+
+func (s saving) Started(c *sweep.Cell, step int64) {
+	s.interrupts.saves.Store(true)
+	s.watcher.Started(c, step)
+}
+
+// minBarWidth is the width of a terminal below which a bar and its words take
+// more than one line, which cannot be redrawn.
+const minBarWidth = 60
 
 // barFits says whether w is a terminal on which a bar can be redrawn.
 func barFits(w io.Writer) bool {
+	return terminalWidth(w) >= minBarWidth && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == ""
+}
+
+// terminalWidth is in characters; 0 for what is no terminal.
+func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == ""
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // quiet shows nothing.
@@ -174,7 +202,8 @@ func (b *bar) Started(c *sweep.Cell, step int64) { b.started(c, step) }
 
 func (b *bar) Step(c *sweep.Cell, p train.Progress) {
 	b.step(c, p)
-	b.bar.Describe(fmt.Sprintf("%d/%d  %s  %s  eta %s", b.done, b.cells, title(c), state(p), b.eta()))
+	words := fmt.Sprintf("%d/%d  %s  %s  eta %s", b.done, b.cells, title(c), state(p), b.eta())
+	b.bar.Describe(cut(words, terminalWidth(b.w)-barRoom))
 	_ = b.bar.Set(int(b.share() * barUnits)) // a bar that cannot be drawn stops nothing
 }
 
@@ -186,9 +215,22 @@ func (b *bar) Finished(o sweep.Outcome) {
 }
 
 // line prints a line above the bar.
+// barRoom is what the bar itself takes of a line: 24 for the bar, the rest for
+// the percentage and spaces.
+const barRoom = 24 + 8
+
+// cut shortens a text to a number of characters.
+func cut(text string, width int) string {
+	r := []rune(text)
+	if width < 1 || len(r) <= width {
+		return text
+	}
+	return string(r[:width-1]) + "…"
+}
+
 func (b *bar) line(text string) {
 	_ = b.bar.Clear()
-	fmt.Fprintln(b.w, text)
+	fmt.Fprintln(b.w, results.Printable(text))
 	_ = b.bar.RenderBlank()
 }
 

@@ -3,20 +3,19 @@
 package cmd
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"ablate/experiments/config"
 	"ablate/ops/kernel"
 )
 
@@ -25,6 +24,8 @@ type app struct {
 	stdout *pipe
 	stderr io.Writer
 	log    *slog.Logger
+
+	interrupts *interrupts
 
 	json       bool
 	threads    int
@@ -36,13 +37,22 @@ type app struct {
 
 // Main runs the command line of the process and exits. A program that has
 // registered variants of its own may call it.
-func Main() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) }
+func Main() {
+	keepWriting()
+	os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // Run runs one command line and gives its exit code.
-func Run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := interruptible(stderr)
+func Run(args []string, stdout, stderr io.Writer) (code int) {
+	ctx, interrupts, stop := interruptible(stderr)
 	defer stop()
-	a := &app{stdout: newPipe(stdout), stderr: stderr, log: slog.New(slog.NewTextHandler(stderr, nil))}
+	defer func() {
+		if r := recover(); r != nil { // by itself a panic ends with 2, which means a mistake of the user's
+			fmt.Fprintf(stderr, "ablate: internal error: %v\n%s", r, debug.Stack())
+			code = exitInternal
+		}
+	}()
+	a := &app{stdout: newPipe(stdout), stderr: stderr, interrupts: interrupts, log: slog.New(slog.NewTextHandler(stderr, nil))}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
@@ -55,41 +65,9 @@ func Run(args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(stderr, "ablate: %s\n", text)
+		fmt.Fprintf(stderr, "ablate: %s\n", printableLines(text))
 	}
 	return exitCode(err)
-}
-
-// interruptible gives a context that the first interrupt cancels: the step
-// under way is finished and saved. A second one ends the process at once.
-func interruptible(stderr io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ch := make(chan os.Signal, 2)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case s := <-ch:
-				if n > 0 {
-					os.Exit(killedBy(s))
-				}
-				fmt.Fprintln(stderr, "ablate: interrupted: finishing the step and saving; once more to stop at once")
-				cancel()
-			case <-done:
-				return
-			}
-		}
-	}()
-	return ctx, func() { signal.Stop(ch); close(done); cancel() }
-}
-
-// killedBy is the exit code that a shell gives a process that a signal ended.
-func killedBy(s os.Signal) int {
-	if n, ok := s.(syscall.Signal); ok {
-		return 128 + int(n)
-	}
-	return exitKilled
 }
 
 func (a *app) root() *cobra.Command {
@@ -111,7 +89,7 @@ func (a *app) root() *cobra.Command {
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more")
 	f.StringVar(&a.cpuprofile, "cpuprofile", "", "write a CPU profile to `FILE`")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageErrorf("%w\nRun '%s --help' for its flags.", err, c.CommandPath())
+		return usageErrorf("%w%s\nRun '%s --help' for its flags.", err, meantFlag(c, err), c.CommandPath())
 	})
 	for _, c := range a.commands() {
 		c.RunE = a.around(c.RunE)
@@ -181,7 +159,25 @@ func oneOf(flag, value string, allowed ...string) error {
 			return nil
 		}
 	}
-	return usageErrorf("%s %s: allowed are %s", flag, value, strings.Join(allowed, ", "))
+	return usageErrorf("%s %s: allowed are %s%s", flag, value, strings.Join(allowed, ", "), didYouMean(config.Suggest(value, allowed)))
+}
+
+func didYouMean(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "; did you mean " + name + "?"
+}
+
+// meantFlag is the suggestion for an unknown flag.
+func meantFlag(c *cobra.Command, err error) string {
+	wrong, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return ""
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return didYouMean(config.Suggest("--"+wrong, names))
 }
 
 // noCommand reports an unknown subcommand, with what was probably meant.
@@ -189,11 +185,13 @@ func noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("unknown command %q", args[0])
-	if s := c.SuggestionsFor(args[0]); len(s) > 0 {
-		text += fmt.Sprintf("; did you mean %s?", strings.Join(s, " or "))
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
 	}
-	return &exitError{exitUsage, errors.New(text + " (ablate --help lists the commands)")}
+	return usageErrorf("unknown command %q%s (%s --help lists the commands)", args[0], didYouMean(config.Suggest(args[0], names)), c.CommandPath())
 }
 
 // args wraps one of cobra's argument checks so that its error is a usage error.

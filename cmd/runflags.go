@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +33,29 @@ func (f *runFlags) options(a *app, p sweep.Progress) sweep.Options {
 	return sweep.Options{Threads: a.threads, Resume: sweep.Resume(f.resume), Force: f.force, Progress: p}
 }
 
+// check refuses, before anything is read, an --out that cannot be: the nearest
+// directory above it that exists must be one, and must be open for writing.
+// Nothing is made.
+func (f *runFlags) check() error {
+	dir := filepath.Clean(f.out)
+	info, err := os.Stat(dir)
+	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+		info, err = os.Stat(dir)
+	}
+	switch {
+	case err != nil:
+		return usageErrorf("--out %s: %w", f.out, err)
+	case !info.IsDir():
+		return usageErrorf("--out %s: %s is not a directory", f.out, dir)
+	}
+	probe, err := os.CreateTemp(dir, ".ablate-*")
+	if err != nil {
+		return usageErrorf("--out %s: %w", f.out, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
 // writable makes sure, before any work, that a directory can be made and
 // written below out.
 func (f *runFlags) writable(name string) (dir string, err error) {
@@ -49,7 +74,7 @@ func (f *runFlags) writable(name string) (dir string, err error) {
 // split parts the arguments of a command into files and key=value settings.
 func split(args []string) (files, settings []string) {
 	for _, a := range args {
-		if strings.Contains(a, "=") {
+		if key, _, ok := strings.Cut(a, "="); ok && !strings.ContainsAny(key, `/\`) { // no key has a separator
 			settings = append(settings, a)
 		} else {
 			files = append(files, a)

@@ -1,12 +1,18 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"ablate/experiments/results"
 	"ablate/experiments/sweep"
+	"ablate/train"
 	"ablate/train/metrics"
 )
 
@@ -21,32 +27,43 @@ func (a *app) train() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := f.check(); err != nil {
+				return err
+			}
 			plan, err := singlePlan(args)
 			if err != nil {
 				return err
 			}
-			dir, err := f.writable(results.PathName(plan.Experiment.Name))
-			if err != nil {
-				return err
-			}
-			progress := a.newProgress(plan)
-			out, err := sweep.Run(c.Context(), plan, dir, f.options(a, progress))
-			progress.close()
-			if err != nil {
-				return err
-			}
-			s := out[0].Summary
-			if err := a.printSummary(s); err != nil {
-				return err
-			}
-			if err := statusError(s); err != nil {
-				return err
-			}
-			return checkGates(gates, []metrics.Summary{s})
+			return a.trainPlan(c.Context(), plan, &f, gates)
 		},
 	}
 	f.add(c)
 	return c
+}
+
+// trainPlan trains the one cell of a plan and tells how it ended.
+func (a *app) trainPlan(ctx context.Context, plan *sweep.Plan, f *runFlags, gates []gate) error {
+	dir, err := f.writable(results.PathName(plan.Experiment.Name))
+	if err != nil {
+		return err
+	}
+	progress := a.newProgress(plan)
+	out, err := sweep.Run(ctx, plan, dir, f.options(a, progress))
+	progress.close()
+	if len(out) == 0 || out[0].Summary.Status == results.Pending {
+		if err == nil {
+			err = nothingSaved(ctx)
+		}
+		return err
+	}
+	s := out[0].Summary
+	if e := a.printSummary(s); e != nil {
+		return e
+	}
+	if err := cmp.Or(err, statusError(s)); err != nil {
+		return err
+	}
+	return checkGates(gates, []metrics.Summary{s})
 }
 
 // singlePlan is a plan of the one run that a file and settings describe.
@@ -62,11 +79,24 @@ func singlePlan(args []string) (*sweep.Plan, error) {
 func statusError(s metrics.Summary) error {
 	switch s.Status {
 	case metrics.Diverged:
-		return &exitError{exitDiverged, fmt.Errorf("run %s diverged after %d steps; %s says where", s.ID, s.Steps, results.ManifestFile)}
+		return &exitError{exitDiverged, fmt.Errorf("run %s diverged after %d steps: %s", s.ID, s.Steps, faultOf(s))}
 	case metrics.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("run %s was interrupted after %d steps and is saved; the same command continues it", s.ID, s.Steps)}
 	}
 	return nil
+}
+
+// faultOf is where a diverged run left the finite numbers, as its manifest has
+// it.
+func faultOf(s metrics.Summary) string {
+	var m struct {
+		NonFinite *train.NonFinite `json:"nonfinite"`
+	}
+	text, err := os.ReadFile(filepath.Join(s.Dir, results.ManifestFile))
+	if err != nil || json.Unmarshal(text, &m) != nil || m.NonFinite == nil {
+		return "the place is not recorded"
+	}
+	return m.NonFinite.Place()
 }
 
 func (a *app) printSummary(s metrics.Summary) error {

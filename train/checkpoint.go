@@ -36,10 +36,11 @@ const (
 type Checkpoint struct {
 	Path string `json:"-"` // it was read from
 
-	Step     int64         `json:"step"`      // updates made
-	Tokens   int64         `json:"tokens"`    // target tokens trained on
-	Loss     metrics.Value `json:"loss"`      // of the last step
-	GradNorm metrics.Value `json:"grad_norm"` // of the last step
+	Step     int64         `json:"step"`              // updates made
+	Tokens   int64         `json:"tokens"`            // target tokens trained on
+	Skipped  int64         `json:"skipped,omitempty"` // updates left out
+	Loss     metrics.Value `json:"loss"`              // of the last step
+	GradNorm metrics.Value `json:"grad_norm"`         // of the last step
 
 	// Identity is what a run must have in common with this one to continue it,
 	// as keys and printed values: "model.layers": "4".

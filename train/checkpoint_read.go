@@ -87,8 +87,8 @@ func (c *Checkpoint) validate(rest int64) error {
 	if size == 0 {
 		return fmt.Errorf("its element type %q is unknown", c.Dtype)
 	}
-	if c.Step < 0 || c.Tokens < 0 {
-		return fmt.Errorf("it stands at step %d with %d tokens", c.Step, c.Tokens)
+	if c.Step < 0 || c.Tokens < 0 || c.Skipped < 0 || c.Skipped > c.Step {
+		return fmt.Errorf("it stands at step %d with %d tokens, of which %d steps were left out", c.Step, c.Tokens, c.Skipped)
 	}
 	elements := int64(0)
 	seen := map[string]bool{}

@@ -24,6 +24,8 @@ type Config struct {
 	WeightDecay float64       `key:"weight_decay" default:"0.1" range:">=0" doc:"decoupled decay of matrices and embeddings; multiplied by the learning rate"`
 	Clip        Clip          `key:"clip" default:"1.0" doc:"largest norm of the whole gradient, or none"`
 
+	OnNonFinite string `key:"on_nonfinite" default:"stop" enum:"stop,skip" doc:"what a loss or gradient that is not finite does: end the run as diverged, or leave out that update and count it"`
+
 	Schedule ScheduleName `key:"schedule" default:"cosine" doc:"course of the learning rate after warm-up"`
 	Warmup   Warmup       `key:"warmup" default:"0.1" doc:"steps of linear warm-up, or a share of all steps below 1"`
 	MinLR    float64      `key:"min_lr" default:"0.1" range:"[0,1]" doc:"learning rate of the last step, as a share of lr"`

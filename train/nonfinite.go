@@ -19,9 +19,24 @@ type NonFinite struct {
 	Where string `json:"where"` // the first place that is not finite, in words
 }
 
+const (
+	// faultInWeight is the What of a weight that is not finite.
+	faultInWeight = "weight"
+	// skipNonFinite is the value of on_nonfinite that goes on.
+	skipNonFinite = "skip"
+)
+
 // String is a sentence for people.
 func (n *NonFinite) String() string {
-	return fmt.Sprintf("diverged at step %d: %s: %s", n.Step, n.What, n.Where)
+	return fmt.Sprintf("diverged at step %d: %s", n.Step, n.Place())
+}
+
+// Place says what is not finite, and where it began.
+func (n *NonFinite) Place() string {
+	if n.Layer == metrics.NoLayer {
+		return fmt.Sprintf("%s: %s", n.What, n.Where)
+	}
+	return fmt.Sprintf("%s: layer %d: %s", n.What, n.Layer, n.Where)
 }
 
 // nonFinite looks for what would spoil the weights if the step were taken; nil
@@ -36,7 +51,7 @@ func (t *trainer[T]) nonFinite(norm, clip float64) *NonFinite {
 	switch {
 	case !finite(g.loss):
 		n.inLoss(g.streamSq)
-		n.inWeights("weight", t.flat.nonFinite(t.flat.vec.Values))
+		n.inWeights(faultInWeight, t.flat.nonFinite(t.flat.vec.Values))
 	case !finite(norm):
 		n.inGradient(t.flat.specs, t.norms.grad, g.streamGradSq)
 	default:

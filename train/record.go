@@ -16,17 +16,16 @@ func (t *trainer[T]) measureValues() {
 	t.flat.byParam(t.norms.value, t.flat.valueSq)
 }
 
-// record writes the rows of a step, counts it if it was taken, and tells how
-// things stand.
-func (t *trainer[T]) record(row *metrics.Step, probe bool) error {
-	taken := t.fault == nil
-	if probe && taken {
+// record writes the rows of a step, counts it unless it ends the run, and tells
+// how things stand. updated says that the weights were changed.
+func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
+	if probe && updated {
 		t.flat.byParam(t.norms.delta, t.flat.deltaSq)
 		row.UpdateRatio = t.norms.ratio(&t.norms.total)
 	}
 	if t.job.Sink != nil {
 		if probe {
-			t.rows = layerRows(t.rows[:0], t.step, t.gradient, t.norms, taken)
+			t.rows = layerRows(t.rows[:0], t.step, t.gradient, t.norms, updated)
 			if err := t.job.Sink.Layers(t.rows); err != nil {
 				return err
 			}
@@ -36,12 +35,13 @@ func (t *trainer[T]) record(row *metrics.Step, probe bool) error {
 		}
 	}
 	t.trainLoss, t.norm = row.Loss, row.GradNorm
-	if taken {
+	ended := t.fault != nil
+	if !ended {
 		t.step++
 		t.tokens += int64(t.gradient.count)
 	}
 	t.progress(0)
-	return t.timing(!taken)
+	return t.timing(ended)
 }
 
 // timing records a reading of the clock, at most one a second unless it must
@@ -85,7 +85,7 @@ func (t *trainer[T]) progress(evaluated float64) {
 func (t *trainer[T]) result(status metrics.Status) *Result {
 	r := &Result{
 		Status: status, Steps: int64(t.step), Tokens: t.tokens,
-		TrainLoss: t.trainLoss, GradNorm: t.norm,
+		Skipped: t.skipped, TrainLoss: t.trainLoss, GradNorm: t.norm,
 		WeightsSHA256: WeightsSHA256(t.job.Model.Params),
 		NonFinite:     t.fault, Checkpoint: t.path,
 	}

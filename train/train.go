@@ -46,6 +46,7 @@ type Result struct {
 	Status        metrics.Status // Done, Diverged or Interrupted
 	Steps         int64          // updates made, those before From included
 	Tokens        int64          // target tokens trained on
+	Skipped       int64          // steps without an update, because their numbers were not finite
 	TrainLoss     metrics.Value  // of the last step
 	GradNorm      metrics.Value  // of the last step, before clipping
 	ValLoss       metrics.Value  // over the whole validation split, at the end
@@ -108,7 +109,8 @@ func (t *trainer[T]) loop(ctx context.Context) (metrics.Status, error) {
 }
 
 // turn computes a gradient, takes the step that follows from it if all numbers
-// are finite, and records both.
+// are finite, and records both. If they are not, the run is at fault, unless
+// its configuration says to go on without the update.
 func (t *trainer[T]) turn(row *metrics.Step) error {
 	c := &t.job.Config
 	start := t.clock.now()
@@ -117,18 +119,22 @@ func (t *trainer[T]) turn(row *metrics.Step) error {
 	}
 	norm := t.gradNorm()
 	clip := c.Clip.Coefficient(norm)
-	t.fault = t.nonFinite(norm, clip)
-	probe := t.fault != nil || t.job.Probe.due(t.step, *c)
+	fault := t.nonFinite(norm, clip)
+	probe := fault != nil || t.job.Probe.due(t.step, *c)
 	if probe {
 		t.measureValues()
 	}
-	if t.fault == nil {
+	if fault == nil {
 		t.flat.update(t.step+1, c.LearningRate(t.step), clip, probe)
 		row.ClipCoef = metrics.Known(clip)
+	} else if c.OnNonFinite == skipNonFinite && fault.What != faultInWeight { // spoilt weights spoil every step
+		t.skipped++
+	} else {
+		t.fault = fault
 	}
 	t.clock.stepped(start, t.gradient.count)
 	row.Loss, row.GradNorm = metrics.Known(t.gradient.loss), metrics.Known(norm)
-	return t.record(row, probe)
+	return t.record(row, probe, fault == nil)
 }
 
 // finish evaluates on the whole validation split. The checkpoint of the last

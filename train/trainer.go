@@ -20,8 +20,9 @@ type trainer[T graph.Float] struct {
 	gradient  *gradient[T]
 	norms     *norms
 
-	step   int   // updates made
-	tokens int64 // target tokens trained on
+	step    int   // updates made, skipped ones included
+	tokens  int64 // target tokens trained on
+	skipped int64 // updates left out
 
 	trainLoss, norm metrics.Value // of the last step
 	valLoss         metrics.Value // of the last evaluation
@@ -70,7 +71,7 @@ func (t *trainer[T]) restore(c *Checkpoint) error {
 	for i, v := range t.flat.vec.State {
 		restoreVector(c.vectors[1+i], p, v)
 	}
-	t.step, t.tokens, t.trainLoss, t.norm = int(c.Step), c.Tokens, c.Loss, c.GradNorm
+	t.step, t.tokens, t.skipped, t.trainLoss, t.norm = int(c.Step), c.Tokens, c.Skipped, c.Loss, c.GradNorm
 	t.saved, t.path = c.Step, c.Path
 	return nil
 }
@@ -154,7 +155,7 @@ func (t *trainer[T]) save() error {
 		return nil
 	}
 	c := &Checkpoint{
-		Step: int64(t.step), Tokens: t.tokens, Loss: t.trainLoss, GradNorm: t.norm,
+		Step: int64(t.step), Tokens: t.tokens, Skipped: t.skipped, Loss: t.trainLoss, GradNorm: t.norm,
 		Identity: t.job.Identity, Dtype: graph.DtypeOf[T]().String(), Optimizer: t.optimizer.Name, Params: paramShapes(t.flat.specs),
 	}
 	if t.log != nil {

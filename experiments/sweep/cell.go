@@ -170,7 +170,7 @@ func (m *machine) train(ctx context.Context, c *Cell, run string, checkpoints *t
 //	val_bpb = val_loss / ln 2 · tokens / bytes
 func (c *Cell) summary(run string, r *train.Result) metrics.Summary {
 	s := metrics.Summary{
-		ID: c.ID, Dir: run, Status: r.Status, Steps: r.Steps, Tokens: r.Tokens, Params: c.Size.Params,
+		ID: c.ID, Dir: run, Status: r.Status, Steps: r.Steps, Tokens: r.Tokens, Skipped: r.Skipped, Params: c.Size.Params,
 		TrainLoss: r.TrainLoss, ValLoss: r.ValLoss, GradNorm: r.GradNorm, TokensPerS: r.TokensPerS, PeakRSSBytes: PeakRSS(),
 		ConfigHash: c.Hash, DataHash: c.corpus.Hash, WeightsSHA256: r.WeightsSHA256,
 	}

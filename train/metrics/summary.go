@@ -17,8 +17,9 @@ type Summary struct {
 	ID            string `json:"id"`
 	Dir           string `json:"dir"`
 	Status        Status `json:"status"`
-	Steps         int64  `json:"steps"`  // updates made
-	Tokens        int64  `json:"tokens"` // target tokens trained on
+	Steps         int64  `json:"steps"`   // updates made
+	Tokens        int64  `json:"tokens"`  // target tokens trained on
+	Skipped       int64  `json:"skipped"` // updates left out, because their numbers were not finite
 	Params        int64  `json:"params"`
 	TrainLoss     Value  `json:"train_loss"` // nats per token, of the last step
 	ValLoss       Value  `json:"val_loss"`   // nats per token, over the whole validation split
