@@ -34,9 +34,10 @@ type Config struct {
 
 // NormConfig chooses the norm.
 type NormConfig struct {
-	Kind NormName `key:"kind" default:"rmsnorm" doc:"which norm"`
-	Eps  float64  `key:"eps" default:"1e-5" range:">0" doc:"added under every square root, that of q/k-norms included"`
-	Bias AutoBool `key:"bias" default:"auto" doc:"an additive term; auto: if the norm can have one"`
+	Kind  NormName `key:"kind" default:"rmsnorm" doc:"which norm"`
+	Eps   float64  `key:"eps" default:"1e-5" range:">0" doc:"added under every square root, that of q/k-norms included"`
+	Bias  AutoBool `key:"bias" default:"auto" doc:"an additive term; auto: if the norm can have one"`
+	Alpha Slopes   `key:"alpha" default:"0.5" doc:"dyt: where its slopes start; a list of three gives those of attention, of FFN and outside of blocks"`
 }
 
 // FFNConfig holds the options of the feed-forward network.
@@ -120,7 +121,7 @@ func Default() Config {
 	return Config{
 		Layers: 4, DModel: 128, Heads: 4, Context: 128,
 		Placement:  Place("pre"),
-		Norm:       NormConfig{Kind: "rmsnorm", Eps: 1e-5},
+		Norm:       NormConfig{Kind: "rmsnorm", Eps: 1e-5, Alpha: Slopes{dytAlpha}},
 		Activation: "swiglu",
 		Position:   PositionList{NewPosition("rope")},
 		Attention:  AttentionConfig{QKNorm: "none", Window: IntList{0}, Bias: "none", Causal: true},

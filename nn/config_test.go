@@ -219,15 +219,15 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 
 func TestUnread(t *testing.T) {
 	c := Default()
-	if got := fmt.Sprint(c.Unread()); got != "[attention.qk_norm_1p]" {
+	if got := fmt.Sprint(c.Unread()); got != "[norm.alpha attention.qk_norm_1p]" {
 		t.Error(got)
 	}
 	c.Norm.Kind, c.Init.Kind = "none", "xavier"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std norm.eps attention.qk_norm_1p final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
 		t.Error(got)
 	}
 	c.Attention.QKNorm = "head"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std norm.alpha final_norm embedding.norm]" {
 		t.Error(got)
 	}
 }

@@ -68,6 +68,11 @@ func (c *Config) validateSizes(p *problems) {
 			p.add("%s: %g is not a number above 0%s", s.key, s.x, map[bool]string{true: ", or 0 for off"}[s.zero])
 		}
 	}
+	if a := c.Norm.Alpha; len(a) > 0 { // made in Go, not read
+		if err := new(Slopes).FromConfig(a.ConfigValue()); err != nil {
+			p.add("norm.alpha: %w", err)
+		}
+	}
 	if s := float64(c.Attention.Scale); math.IsNaN(s) || math.IsInf(s, 0) {
 		p.add("attention.scale: %g is no number", s)
 	}
@@ -203,6 +208,7 @@ func (c Config) Unread() []string {
 	}
 	if n := Norms[string(c.Norm.Kind)]; n != nil {
 		unread("norm.eps", n.Eps || c.qkNormed())
+		unread("norm.alpha", n.Alpha)
 	}
 	unread("attention.qk_norm_1p", c.qkNormed())
 	if c.Norm.Kind == "none" {

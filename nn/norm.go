@@ -9,6 +9,7 @@ type Norm struct {
 	Name   string
 	Source string
 	Eps    bool // it reads eps
+	Alpha  bool // it reads alpha
 	Bias   bool // it can have an additive term
 	// Build applies the norm to x over its last axis; it declares the parameters
 	// that it has in s.
