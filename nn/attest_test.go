@@ -131,6 +131,7 @@ func TestInits(t *testing.T) {
 		{"fan_in", "block.0.ffn.down", 1 / math.Sqrt(96), 0}, {"fan_in", "embed.wte", 1, 0}, {"fan_in", "head.w", 1. / 8, 0},
 		{"small", "block.0.attn.wo", math.Sqrt(2. / (5 * 64)), 0},
 		{"llama", "block.2.attn.wo", .02 / math.Sqrt(6), 0}, {"llama", "embed.wte", 1, 0}, {"llama", "head.w", 1. / 8 * 0.9866, 3. / 8},
+		{"t5", "block.0.attn.wq", 1. / 32, 0}, {"t5", "block.0.attn.wk", 1. / 8, 0}, {"t5", "block.0.ffn.down", 1 / math.Sqrt(96), 0}, {"t5", "embed.wte", 1, 0}, {"t5", "head.w", 1. / 8, 0},
 		{"nanochat", "block.0.attn.wo", 0, 0}, {"nanochat", "embed.wte", .8, 0}, {"nanochat", "head.w", .001, 0}, {"nanochat", "block.0.attn.wq", 1. / 8, math.Sqrt(3) / 8},
 	} {
 		cfg := Default()
