@@ -24,11 +24,6 @@ func (a *app) printf(format string, args ...any) {
 	fmt.Fprintf(a.stdout, format, args...)
 }
 
-// logf writes what a person may want to know meanwhile to standard error.
-func (a *app) logf(format string, args ...any) {
-	a.log.Info(fmt.Sprintf(format, args...))
-}
-
 // pipe is standard output, buffered. A reader that leaves early, as head does,
 // ends the command quietly.
 type pipe struct {

@@ -99,7 +99,7 @@ func (c *checker) fresh() flow {
 func (c *checker) Norm(k int, v flow) (flow, error) {
 	if out, ok := c.norms[k]; ok {
 		if c.argOf[k] != v.id {
-			return flow{}, fmt.Errorf("N%d is applied to two different values; give the other norm another number", k)
+			return flow{}, fmt.Errorf("norm N%d is applied to two different values; give the other norm another number", k)
 		}
 		return out, nil
 	}
