@@ -46,6 +46,15 @@ type inspectedSpec struct {
 	Decay bool   `json:"decay"`
 }
 
+func newInspected(c nn.Config, a nn.Attestation, g *graph.Graph, plan *graph.Plan) inspected {
+	r := inspected{Attestation: a, Train: plan.Stats, KVBytes: 2 * a.KVCachePerToken}
+	r.KVCache = newCacheBytes(c, r.KVBytes)
+	for _, p := range g.Params() {
+		r.Decay = append(r.Decay, inspectedSpec{p.Name, p.Shape, p.Role, p.Decay})
+	}
+	return r
+}
+
 func (a *app) inspect() *cobra.Command {
 	var dot string
 	var params, program bool
@@ -73,12 +82,7 @@ func (a *app) inspect() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := inspected{Attestation: m.Attest(g), Train: plan.Stats}
-			r.KVBytes = 2 * r.Attestation.KVCachePerToken
-			r.KVCache = newCacheBytes(cfg.Model, r.KVBytes)
-			for _, p := range g.Params() {
-				r.Decay = append(r.Decay, inspectedSpec{p.Name, p.Shape, p.Role, p.Decay})
-			}
+			r := newInspected(cfg.Model, m.Attest(g), g, plan)
 			preset, err := presetOf(args)
 			if err != nil {
 				return err
