@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ablate/graph"
@@ -22,7 +24,13 @@ const checkpointFile = "state.ckpt"
 // Load reads a checkpoint, a directory step-N or the file in it, and verifies
 // every byte. An error is a *CorruptError. Memory is bounded by the size of
 // the file.
-func Load(path string) (*Checkpoint, error) {
+func Load(path string) (*Checkpoint, error) { return load(path, true) }
+
+// Peek is Load of the header alone: the result says what the checkpoint is of,
+// and cannot be continued.
+func Peek(path string) (*Checkpoint, error) { return load(path, false) }
+
+func load(path string, whole bool) (*Checkpoint, error) {
 	file := path
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
@@ -36,7 +44,10 @@ func Load(path string) (*Checkpoint, error) {
 	if info, err = f.Stat(); err != nil {
 		return nil, &CorruptError{path, "cannot be opened", err}
 	}
-	c, err := parseCheckpoint(f, info.Size())
+	c, at, err := parseHeader(f, info.Size())
+	if err == nil && whole {
+		err = c.readSections(f, at)
+	}
 	if err != nil {
 		return nil, &CorruptError{path, "cannot be used", err}
 	}
@@ -46,38 +57,48 @@ func Load(path string) (*Checkpoint, error) {
 
 // parseCheckpoint reads and verifies a checkpoint of the given size.
 func parseCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
-	var prefix [prefixLen]byte
-	if size < prefixLen {
-		return nil, fmt.Errorf("%d bytes are too few for a checkpoint", size)
-	}
-	if _, err := r.ReadAt(prefix[:], 0); err != nil {
+	c, at, err := parseHeader(r, size)
+	if err != nil {
 		return nil, err
 	}
+	return c, c.readSections(r, at)
+}
+
+// parseHeader reads and verifies what comes before the sections of a
+// checkpoint of the given size, and says where they start.
+func parseHeader(r io.ReaderAt, size int64) (c *Checkpoint, sections int64, err error) {
+	var prefix [prefixLen]byte
+	if size < prefixLen {
+		return nil, 0, fmt.Errorf("%d bytes are too few for a checkpoint", size)
+	}
+	if _, err := r.ReadAt(prefix[:], 0); err != nil {
+		return nil, 0, err
+	}
 	if string(prefix[:8]) != checkpointMagic {
-		return nil, errors.New("it is no checkpoint: the first bytes are others")
+		return nil, 0, errors.New("it is no checkpoint: the first bytes are others")
 	}
 	if v := binary.LittleEndian.Uint32(prefix[8:]); v != checkpointVersion {
-		return nil, fmt.Errorf("it has version %d; this build reads %d", v, checkpointVersion)
+		return nil, 0, fmt.Errorf("it has version %d; this build reads %d", v, checkpointVersion)
 	}
 	length := int64(binary.LittleEndian.Uint32(prefix[12:]))
 	if length > size-prefixLen {
-		return nil, fmt.Errorf("it is cut off in its header: %d bytes, the header alone has %d", size, length)
+		return nil, 0, fmt.Errorf("it is cut off in its header: %d bytes, the header alone has %d", size, length)
 	}
 	header := make([]byte, length)
 	if _, err := r.ReadAt(header, prefixLen); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if sum := sha256.Sum256(header); !bytes.Equal(sum[:], prefix[16:]) {
-		return nil, errors.New("the checksum of its header does not agree")
+		return nil, 0, errors.New("the checksum of its header does not agree")
 	}
-	c := new(Checkpoint)
+	c = new(Checkpoint)
 	if err := json.Unmarshal(header, c); err != nil {
-		return nil, fmt.Errorf("its header: %w", err)
+		return nil, 0, fmt.Errorf("its header: %w", err)
 	}
 	if err := c.validate(size - prefixLen - length); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return c, c.readSections(r, prefixLen+length)
+	return c, prefixLen + length, nil
 }
 
 // validate checks the header against itself and against the number of bytes
@@ -208,4 +229,40 @@ func (c *Checkpoint) mismatch(diff []string) error {
 		diff = append(diff[:maxDifferences:maxDifferences], fmt.Sprintf("and %d more", n-maxDifferences))
 	}
 	return &MismatchError{c.Path, diff}
+}
+
+// Belongs says with a *MismatchError in which keys the run that saved the
+// checkpoint differs from another one; nil if in none.
+func (c *Checkpoint) Belongs(identity map[string]string) error {
+	var diff []string
+	for _, key := range c.Differing(identity) {
+		diff = append(diff, fmt.Sprintf("%s: %s in the checkpoint, %s here", key, valueOr(c.Identity, key), valueOr(identity, key)))
+	}
+	return c.mismatch(diff)
+}
+
+// Differing lists the keys of Belongs, sorted.
+func (c *Checkpoint) Differing(identity map[string]string) (keys []string) {
+	for _, key := range slices.Sorted(maps.Keys(merged(c.Identity, identity))) {
+		if valueOr(c.Identity, key) != valueOr(identity, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func merged(a, b map[string]string) map[string]string {
+	m := maps.Clone(a)
+	if m == nil {
+		m = map[string]string{}
+	}
+	maps.Copy(m, b)
+	return m
+}
+
+func valueOr(m map[string]string, key string) string {
+	if v, ok := m[key]; ok {
+		return v
+	}
+	return "nothing"
 }

@@ -74,6 +74,21 @@ func (c *Checkpoints) Latest() (latest *Checkpoint, rejected []error, err error)
 	return nil, rejected, nil
 }
 
+// Saved lists the checkpoints in a directory that another process may be
+// using, newest first. Nothing is read of them; there may be none any more
+// when they are.
+func Saved(dir string) (paths []string) {
+	c := Checkpoints{dir, disk{}}
+	steps, err := c.steps()
+	if err != nil {
+		return nil
+	}
+	for _, step := range slices.Backward(steps) {
+		paths = append(paths, c.path(step))
+	}
+	return paths
+}
+
 func (c *Checkpoints) path(step int64) string {
 	return filepath.Join(c.dir, stepPrefix+strconv.FormatInt(step, 10))
 }

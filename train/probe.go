@@ -7,8 +7,8 @@ import (
 	"ablate/train/metrics"
 )
 
-// due says whether the layers are recorded at a step.
-func (p Probe) due(step int, c Config) bool {
+// Due says whether the layers are recorded at a step of a run.
+func (p Probe) Due(step int, c Config) bool {
 	return step == 0 || step == c.Warmup.Of(c.Steps) || step == c.Steps-1 || p.Every > 0 && step%p.Every == 0
 }
 

@@ -171,7 +171,7 @@ func TestProbeDue(t *testing.T) {
 		cfg.Warmup = c.warmup
 		var got []int
 		for step := range cfg.Steps {
-			if c.probe.due(step, cfg) {
+			if c.probe.Due(step, cfg) {
 				got = append(got, step)
 			}
 		}

@@ -120,7 +120,7 @@ func (t *trainer[T]) turn(row *metrics.Step) error {
 	norm := t.gradNorm()
 	clip := c.Clip.Coefficient(norm)
 	fault := t.nonFinite(norm, clip)
-	probe := fault != nil || t.job.Probe.due(t.step, *c)
+	probe := fault != nil || t.job.Probe.Due(t.step, *c)
 	if probe {
 		t.measureValues()
 	}

@@ -3,7 +3,6 @@ package train
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"ablate/graph"
@@ -78,14 +77,7 @@ func (t *trainer[T]) restore(c *Checkpoint) error {
 
 // belongs compares a checkpoint with the job.
 func (t *trainer[T]) belongs(c *Checkpoint) error {
-	var diff []string
-	for _, key := range slices.Sorted(maps.Keys(merged(c.Identity, t.job.Identity))) {
-		there, here := valueOr(c.Identity, key), valueOr(t.job.Identity, key)
-		if there != here {
-			diff = append(diff, fmt.Sprintf("%s: %s in the checkpoint, %s here", key, there, here))
-		}
-	}
-	if err := c.mismatch(diff); err != nil {
+	if err := c.Belongs(t.job.Identity); err != nil {
 		return err
 	}
 	var sections []string
@@ -96,22 +88,6 @@ func (t *trainer[T]) belongs(c *Checkpoint) error {
 		return c.mismatch([]string{fmt.Sprintf("optimizer: %s with %v in the checkpoint, %s with %v here", c.Optimizer, sections, t.optimizer.Name, want)})
 	}
 	return c.fits(graph.DtypeOf[T]().String(), paramShapes(t.flat.specs))
-}
-
-func merged(a, b map[string]string) map[string]string {
-	m := maps.Clone(a)
-	if m == nil {
-		m = map[string]string{}
-	}
-	maps.Copy(m, b)
-	return m
-}
-
-func valueOr(m map[string]string, key string) string {
-	if v, ok := m[key]; ok {
-		return v
-	}
-	return "nothing"
 }
 
 // sections names the vectors of a checkpoint in order.

@@ -19,6 +19,7 @@ type event struct {
 func main() {
 	var passed, failed, skipped int
 	output := map[string][]string{} // by package and test, until it is known to be uninteresting
+	blamed := map[string]bool{}     // packages whose failure is counted
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 16<<20)
 	for in.Scan() {
@@ -45,9 +46,10 @@ func main() {
 				fmt.Printf("FAIL %s  %.1fs\n", e.Package, e.Elapsed)
 			}
 			fmt.Print(strings.Join(output[key], ""))
-			if e.Test == "" && e.Action == "fail" && !strings.Contains(strings.Join(output[key], ""), "--- FAIL") {
+			if e.Test == "" && e.Action == "fail" && !blamed[e.Package] {
 				failed++ // a package that did not build, or died outside of a test
 			}
+			blamed[e.Package] = true
 		case "skip":
 			if e.Test != "" {
 				skipped++

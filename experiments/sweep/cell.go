@@ -27,6 +27,11 @@ const (
 	ResumeNever Resume = "never"
 )
 
+// path is the checkpoint that is named, if one is.
+func (r Resume) path() (path string, named bool) {
+	return string(r), r != "" && r != ResumeAuto && r != ResumeNever
+}
+
 // RunCell runs one cell into its directory below dir, with all of o.Threads. It is
 // idempotent: a finished cell is not run again unless forced, one that was killed
 // continues, and the bytes of its results are those of a run that never stopped.
@@ -91,6 +96,9 @@ func execute(ctx context.Context, c *Cell, run string, o Options) (s metrics.Sum
 	if err := cmp.Or(d.memory.fits(o.sharing), d.memory.fitsDisk(run)); err != nil {
 		return s, err
 	}
+	if ctx.Err() != nil { // a deep model takes its time to plan
+		return metrics.Summary{ID: c.ID, Status: results.Pending}, nil
+	}
 	m, err := d.build(o.Threads)
 	if err != nil {
 		return s, err
@@ -103,18 +111,18 @@ func execute(ctx context.Context, c *Cell, run string, o Options) (s metrics.Sum
 	if err != nil {
 		return s, err
 	}
-	from, err := o.from(c, checkpoints)
+	b, err := o.beginning(c, run, checkpoints)
 	if err != nil {
 		return s, err
 	}
-	manifest := c.manifest(m, from, o.Threads)
+	manifest := c.manifest(m, b, o.Threads)
 	err = errors.Join(
 		results.WriteFile(run, results.ConfigFile, config.Encode(c.Config).YAML()),
 		results.WriteJSON(run, results.ManifestFile, manifest))
 	if err != nil {
 		return s, err
 	}
-	r, err := m.train(ctx, c, run, checkpoints, from, o.Progress)
+	r, err := m.train(ctx, c, run, checkpoints, b.from, o.Progress)
 	if err != nil {
 		return s, err
 	}
@@ -124,21 +132,6 @@ func execute(ctx context.Context, c *Cell, run string, o Options) (s metrics.Sum
 	}
 	s = c.summary(run, r)
 	return s, errors.Join(err, results.WriteJSON(run, results.SummaryFile, s))
-}
-
-// from finds the checkpoint to continue from; nil to start anew.
-func (o Options) from(c *Cell, checkpoints *train.Checkpoints) (*train.Checkpoint, error) {
-	switch {
-	case o.Resume == ResumeNever, o.Force && (o.Resume == "" || o.Resume == ResumeAuto):
-		return nil, nil
-	case o.Resume != "" && o.Resume != ResumeAuto:
-		return train.Load(string(o.Resume))
-	}
-	latest, rejected, err := checkpoints.Latest()
-	for _, r := range rejected {
-		o.Progress.Note(c, fmt.Sprintf("passed over: %v", r))
-	}
-	return latest, err
 }
 
 // train runs the job of a built model.
@@ -159,7 +152,7 @@ func (m *machine) train(ctx context.Context, c *Cell, run string, checkpoints *t
 		Model: &train.Model[float32]{Params: m.params, Step: m.step, Eval: m.test, Team: m.team,
 			Layers: c.Config.Model.Layers, Width: c.Config.Model.DModel},
 		Data: train.Data{Train: c.corpus.Sampler(c.Config.Seed.Data, c.Config.Salt), Validation: c.corpus.Validation},
-		From: from, Identity: c.Config.identityKeys(c.corpus.Hash), Checkpoints: checkpoints, Sink: log,
+		From: from, Identity: c.identityKeys(), Checkpoints: checkpoints, Sink: log,
 		Progress: func(s train.Progress) { p.Step(c, s) },
 	})
 }

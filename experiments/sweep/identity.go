@@ -22,6 +22,9 @@ func (c Config) essence(dataHash string) *config.Tree {
 		whole.Delete("train." + key)
 	}
 	whole.Delete("data.path")
+	if c.Train.OnNonFinite == "stop" { // as before there was a choice
+		whole.Delete("train.on_nonfinite")
+	}
 	out := &config.Tree{}
 	for _, key := range []string{"model", "data", "train", "seed", "salt"} {
 		out.Set(key, whole.Get(key))
@@ -30,16 +33,28 @@ func (c Config) essence(dataHash string) *config.Tree {
 	return out
 }
 
+// essence is the configuration's, with the origin where it has a part in the numbers.
+func (c *Cell) essence() *config.Tree {
+	t := c.Config.essence(c.corpus.Hash)
+	if c.from != nil && !c.from.exact {
+		t.Set("continues", c.from.essence())
+	}
+	return t
+}
+
 // identity is the SHA-256, in hexadecimal, over the canonical JSON of the essence.
 // Its first twelve digits are the ID of the cell.
-func (c Config) identity(dataHash string) string {
-	sum := sha256.Sum256(config.Canonical(c.essence(dataHash)))
+func (c *Cell) identity() string {
+	sum := sha256.Sum256(config.Canonical(c.essence()))
 	return hex.EncodeToString(sum[:])
 }
 
 // identityKeys is the essence as dotted keys with values: what a checkpoint must
 // have in common with the run that continues it, so that a difference can be named.
-func (c Config) identityKeys(dataHash string) map[string]string {
+func (c *Cell) identityKeys() map[string]string { return flatten(c.essence()) }
+
+// flatten gives the values of a tree by their dotted keys.
+func flatten(t *config.Tree) map[string]string {
 	out := map[string]string{}
 	var add func(path string, t *config.Tree)
 	add = func(path string, t *config.Tree) {
@@ -51,6 +66,6 @@ func (c Config) identityKeys(dataHash string) map[string]string {
 			add(strings.TrimPrefix(path+"."+e.Key, "."), e.Value)
 		}
 	}
-	add("", c.essence(dataHash))
+	add("", t)
 	return out
 }

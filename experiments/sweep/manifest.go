@@ -8,7 +8,6 @@ import (
 
 	"ablate/graph"
 	"ablate/ops/kernel"
-	"ablate/train"
 )
 
 // manifestFormat is the version of manifest.json.
@@ -33,7 +32,7 @@ var definitions = map[string]string{
 }
 
 // manifest says what was built, of what, and where it ran.
-func (c *Cell) manifest(m *machine, from *train.Checkpoint, threads int) map[string]any {
+func (c *Cell) manifest(m *machine, b *beginning, threads int) map[string]any {
 	out := map[string]any{
 		"format": manifestFormat, "id": c.ID, "config_hash": c.Hash, "name": c.Config.Name,
 		"model":    m.modelManifest(),
@@ -51,8 +50,11 @@ func (c *Cell) manifest(m *machine, from *train.Checkpoint, threads int) map[str
 	if c.Match != nil {
 		out["match"] = c.Match
 	}
-	if from != nil {
-		out["resumed"] = map[string]any{"step": from.Step, "checkpoint": from.Path}
+	if b.continues != nil {
+		out["continues"] = b.continues
+	}
+	if len(b.resumed) > 0 {
+		out["resumed"] = b.resumed
 	}
 	return out
 }

@@ -28,6 +28,7 @@ type Cell struct {
 	Match  *Matched // nil where nothing was matched
 
 	corpus *data.Corpus
+	from   *origin // another run that it goes on from; nil for none, or for one found when it runs
 }
 
 // Seed is the seed of the cell's arm.
@@ -145,7 +146,7 @@ func (a *arm) cell(index int, seed uint64) *Cell {
 // reseed gives the cell another seed, and so another identity.
 func (c *Cell) reseed(s Seed) {
 	c.Config.Seed = s
-	c.Hash = c.Config.identity(c.corpus.Hash)
+	c.Hash = c.identity()
 	c.ID = c.Hash[:idLength]
 }
 

@@ -50,8 +50,13 @@ func Run(ctx context.Context, p *Plan, dir string, o Options) ([]Outcome, error)
 	if err != nil {
 		return nil, err
 	}
-	if len(cells) > 1 && o.Resume != "" && o.Resume != ResumeAuto && o.Resume != ResumeNever {
-		return nil, fmt.Errorf("a checkpoint to resume from (%s) is for one cell, not for %d", o.Resume, len(cells))
+	if path, named := o.Resume.path(); named {
+		if len(cells) > 1 {
+			return nil, fmt.Errorf("a checkpoint to resume from (%s) is for one cell, not for %d", path, len(cells))
+		}
+		if err := cells[0].goOn(path); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.writeFiles(dir, nil); err != nil {
 		return nil, err
