@@ -132,3 +132,53 @@ func TestInfiniteValidationLoss(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestSkippedSteps: told to go on, a run leaves out the update of a step whose
+// numbers are not finite, keeps its row, and counts it, across a resumption too.
+// A weight that is not finite ends it all the same.
+func TestSkippedSteps(t *testing.T) {
+	d := &runDir{dir: t.TempDir()}
+	spoilt := func(steps int, at ...int) func(*Job[float32]) {
+		return func(j *Job[float32]) {
+			j.Config.OnNonFinite, j.Config.Steps, j.Config.Schedule = skipNonFinite, steps, "constant"
+			fault := graph.Slice[float32](j.Model.Step.Input("fault"))
+			batches := j.Data.Train
+			j.Data.Train = eachStep{batches, func(step int) {
+				fault[0], fault[testBlocks+1] = 0, 0
+				if i := slices.Index(at, step); i >= 0 {
+					fault[i%2*(testBlocks+1)] = float32(math.NaN()) // in the loss, in the gradient alone
+				}
+			}}
+		}
+	}
+	var hash string
+	for _, steps := range []int{8, 20} { // the second continues the first
+		r, err := d.run(t, t.Context(), spoilt(steps, 6, 11))
+		if err != nil || r.Status != metrics.Done || r.Steps != int64(steps) || r.Skipped != int64(steps/8) {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		hash = r.WeightsSHA256
+	}
+	whole := &runDir{dir: t.TempDir()}
+	if r, err := whole.run(t, t.Context(), spoilt(20, 6, 11)); err != nil || r.Skipped != 2 || r.WeightsSHA256 != hash {
+		t.Errorf("at once: %+v, %v", r, err)
+	}
+
+	job := testJob[float64](t)
+	job.Config.OnNonFinite = skipNonFinite
+	job.Data.Train = saboteur{job.Data.Train, 6, func() { job.Model.Params.Value("head.w")[0] = math.NaN() }}
+	if r := mustTrain(t, job); r.Status != metrics.Diverged || r.Steps != 6 || r.Skipped != 0 {
+		t.Errorf("a spoilt weight: %+v", r)
+	}
+}
+
+// eachStep tells when the batch of a step is drawn.
+type eachStep struct {
+	Batches
+	tell func(step int)
+}
+
+func (e eachStep) Batch(tokens, targets []int32, step, micro int) {
+	e.tell(step)
+	e.Batches.Batch(tokens, targets, step, micro)
+}
