@@ -140,3 +140,65 @@ func narrow(x []float64) []float32 {
 	}
 	return y
 }
+
+// cacheMisfits are operands that attention with a cache does not take, and what it
+// lacks.
+func cacheMisfits() []misfit {
+	q, kv := normal("q", []int{1, 3}, 12), normal("k", []int{1, 3}, 6)
+	cache, at, bias := normal("cache", nil, 9, 6), ints([]int32{0}, 1), normal("bias", nil, 8, 5)
+	call := func(step int, o ops.AttentionOptions) func(in []*graph.Node) *graph.Node {
+		o.Heads, o.KVHeads = 4, 2
+		return func(in []*graph.Node) *graph.Node {
+			if len(in) > 5 {
+				o.RelBias, o.MaxDistance = in[5], 16
+			}
+			return ops.CachedAttention(in[0], in[1], in[1], ops.Cache{Keys: in[2], Values: in[3], Position: in[4], Step: step}, o)
+		}
+	}
+	causal := ops.AttentionOptions{Causal: true}
+	all := []graphtest.Input{q, kv, cache, cache, at}
+	with := func(i int, in graphtest.Input) []graphtest.Input {
+		c := slices.Clone(all)
+		c[i] = in
+		return c
+	}
+	return []misfit{
+		{"attention with a cache is causal", all, call(0, ops.AttentionOptions{})},
+		{"has neither dropout", all, call(0, ops.AttentionOptions{Causal: true, Dropout: 0.1})},
+		{"caches have shapes (2, 6) and (9, 6), at least 3 rows of 6 are wanted", with(2, normal("cache", nil, 2, 6)), call(0, causal)},
+		{"caches have shapes (9, 6) and (9, 4)", with(3, normal("cache", nil, 9, 4)), call(0, causal)},
+		{"the position has shape (2), (1) is wanted", with(4, ints([]int32{0, 1}, 2)), call(0, causal)},
+		{"k and v have shapes (1, 3, 12)", with(1, q), call(0, causal)},
+		{"a cache of 9 rows moves by 3; that needs a window, here 0", all, call(3, causal)},
+		{"a cache of 9 rows moves by 3; that needs a window, here 6, and 10 rows", all, call(3, ops.AttentionOptions{Causal: true, Window: 6})},
+		{"the relative bias has shape (8, 5), (buckets, 4) is wanted", append(slices.Clone(all), bias), call(0, causal)},
+		{"2 sequences, one is wanted", []graphtest.Input{normal("q", []int{2, 3}, 12), normal("k", []int{2, 3}, 6), cache, cache, at}, call(0, causal)},
+		{"the table has shape (9, 6), at least 10 rows are wanted", []graphtest.Input{cache, at},
+			func(in []*graph.Node) *graph.Node { return ops.RowsAt(in[0], in[1], 10) }},
+		{"the place has shape (2), (1) is wanted", []graphtest.Input{cache, ints([]int32{0, 1}, 2)},
+			func(in []*graph.Node) *graph.Node { return ops.RowsAt(in[0], in[1], 3) }},
+		{"x has shape (9, 6), (B, T, D) is wanted", []graphtest.Input{cache},
+			func(in []*graph.Node) *graph.Node { return ops.Last(in[0]) }},
+	}
+}
+
+// TestRowsAtAndLast: what generation picks out of tables and chunks.
+func TestRowsAtAndLast(t *testing.T) {
+	table, x := graphtest.NormalInput(1, "table", 7, 3), graphtest.NormalInput(1, "x", 2, 4, 3)
+	for at := range 5 {
+		e, err := graphtest.Compile[float64](func(in []*graph.Node) []*graph.Node {
+			return []*graph.Node{ops.RowsAt(in[0], in[1], 3), ops.Last(in[2])}
+		}, []graphtest.Input{table, ints([]int32{int32(at)}, 1), x}, nil, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := e.All()
+		e.Close()
+		if !slices.Equal(out[0], table.Data[3*at:3*at+9]) {
+			t.Errorf("rows from %d: %v", at, out[0])
+		}
+		if want := append(slices.Clone(x.Data[9:12]), x.Data[21:24]...); !slices.Equal(out[1], want) {
+			t.Errorf("last tokens %v, want %v", out[1], want)
+		}
+	}
+}

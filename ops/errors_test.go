@@ -98,7 +98,7 @@ func attentionMisfits() []misfit {
 
 // TestErrors wants to read the sizes that are at fault.
 func TestErrors(t *testing.T) {
-	for _, c := range slices.Concat(weightMisfits(), smallMisfits(), attentionMisfits()) {
+	for _, c := range slices.Concat(weightMisfits(), smallMisfits(), attentionMisfits(), cacheMisfits()) {
 		_, err := graphtest.Compile[float32](one(c.f), c.in, nil, 1)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
