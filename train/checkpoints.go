@@ -53,6 +53,12 @@ func openCheckpoints(dir string, fs fileSystem) (*Checkpoints, error) {
 	return c, nil
 }
 
+// Latest reads the newest good checkpoint in a directory that another process
+// may be writing to, and changes nothing there: see Checkpoints.Latest.
+func Latest(dir string) (latest *Checkpoint, rejected []error, err error) {
+	return (&Checkpoints{dir, disk{}}).Latest()
+}
+
 // Latest reads the newest good checkpoint; nil if there is none. rejected
 // tells of newer ones that cannot be used, newest first: whoever continues
 // from an older one should say so.

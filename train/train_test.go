@@ -237,14 +237,23 @@ func TestStreamDefinitions(t *testing.T) {
 
 func TestEvaluationIsIndependentOfBatchSize(t *testing.T) {
 	var want float64
+	var wantAll []PositionSum
+	w := testData().Validation.Windows(testTime, 0)
 	for _, rows := range []int{1, 3, 8, 64} {
 		m := newTestModel[float32](t, 4, rows, 2)
-		got, whole := Evaluate(m.Eval, testData().Validation.Windows(testTime, 0), nil)
+		got, whole := Evaluate(m.Eval, w, nil)
+		r := EvaluateByPosition(m.Eval, w)
 		if want == 0 {
-			want = got
+			want, wantAll = got, r.All
 		}
 		if !whole || got != want || !(got > 0) {
 			t.Errorf("batches of %d rows: %v, batches of 1: %v", rows, got, want)
+		}
+		if r.Loss != want || !slices.Equal(r.All, wantAll) {
+			t.Errorf("batches of %d rows, by position: %v, batches of 1: %v %v", rows, r, want, wantAll)
+		}
+		if mean, n := r.Mean(0, testTime); n != w.Targets() || math.Abs(mean-want) > 1e-12*want {
+			t.Errorf("all positions together: %v of %d targets, want %v of %d", mean, n, want, w.Targets())
 		}
 	}
 }
