@@ -10,6 +10,8 @@ func (a *app) commands() []*cobra.Command {
 		a.report(),
 		a.show(),
 		a.plot(),
+		a.eval(),
+		a.generate(),
 		a.inspect(),
 		a.verify(),
 		a.bench(),
