@@ -37,7 +37,7 @@ axes:
 	var got []string
 	for _, c := range p.Cells {
 		m := c.Config.Model
-		if m.Layers != 2 || m.Heads != 8 || m.Norm.Eps != 1e-2 || m.DModel != 128 {
+		if m.Layers != 2 || m.Heads != 8 || m.Norm.Eps != 1e-2 || m.DModel != 64 {
 			t.Errorf("%s: %+v", c.Label, m)
 		}
 		got = append(got, string(m.Norm.Kind)+" "+string(m.Activation)+" "+string(config.Canonical(map[string]any{"d_ff": int64(m.DFF)})))
