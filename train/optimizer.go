@@ -53,3 +53,10 @@ func lookupOptimizer[T graph.Float](name OptimizerName) (Optimizer[T], bool) {
 	}
 	return Optimizer[T]{}, false
 }
+
+// StateVectors is the number of vectors, each as long as the weights, that the
+// optimizer keeps.
+func (c Config) StateVectors() int {
+	o, _ := lookupOptimizer[float32](c.Optimizer)
+	return len(o.State)
+}

@@ -89,11 +89,14 @@ func readSummary(run string) (s metrics.Summary, err error) {
 
 // execute trains the cell.
 func execute(ctx context.Context, c *Cell, run string, o Options) (s metrics.Summary, err error) {
+	if err := cmp.Or(leastMemory(c.Config, c.Size.Params, c.corpus).fits(o.sharing), fitsDisk(c.Config, c.Size.Params, run)); err != nil {
+		return s, err
+	}
 	d, err := newDesign(c.Config, c.corpus, o.Threads)
 	if err != nil {
 		return s, err
 	}
-	if err := cmp.Or(d.memory.fits(o.sharing), d.memory.fitsDisk(run)); err != nil {
+	if err := d.memory.fits(o.sharing); err != nil {
 		return s, err
 	}
 	if ctx.Err() != nil { // a deep model takes its time to plan

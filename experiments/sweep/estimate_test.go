@@ -19,7 +19,7 @@ func TestEstimates(t *testing.T) {
 		if r.Index != i || r.ID != c.ID || r.Cell != c.Label || r.Seed != c.Seed() || r.Params != c.Size.Params || r.Bytes != r.Memory.Total() {
 			t.Errorf("row %d is %+v of %+v", i, r, c)
 		}
-		if r.Tokens != 7*2*2*16 || r.Memory.Weights != 16*r.Params || r.Memory.Arena <= 0 || r.FLOPs < 6*float64(r.Params)/2 {
+		if r.Tokens != 7*2*2*16 || r.Memory.Weights != 3*4*r.Params || r.Memory.Optimizer != 2*4*r.Params || r.Memory.Batches != 2*2*16*8 || r.Memory.Arena <= 0 || r.FLOPs < 6*float64(r.Params)/2 {
 			t.Errorf("row %d is %+v", i, r)
 		}
 		// Two evaluations of 64 targets during training, one of the whole validation split.

@@ -33,6 +33,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if settings := os.Getenv(measureRSS); settings != "" {
+		if err := printMemory(strings.Fields(settings)); err != nil {
+			panic(err)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -8,22 +8,81 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-)
 
-// bytesPerParam is what training keeps of each float32 parameter: its value, its
-// gradient and AdamW's two moments.
-const bytesPerParam = 4 * 4
+	"ablate/data"
+)
 
 // Memory is what a run needs, in bytes.
 type Memory struct {
-	Weights int64 `json:"weights"` // values, gradients and both moments of the optimizer
-	Arena   int64 `json:"arena"`   // intermediate values of the training step and of the evaluation
-	Local   int64 `json:"local"`   // scratch memory of the workers
-	Data    int64 `json:"data"`    // the corpus
+	Program   int64 `json:"program"`   // the program itself, whatever it runs
+	Weights   int64 `json:"weights"`   // values and gradients, and the sum of gradients where micro-batches add up
+	Optimizer int64 `json:"optimizer"` // its vectors
+	Arena     int64 `json:"arena"`     // intermediate values of the training step and of the evaluation
+	Local     int64 `json:"local"`     // scratch memory of the workers
+	Batches   int64 `json:"batches"`   // the tokens of one step
+	Data      int64 `json:"data"`      // the corpus
+}
+
+// programBytes is about what a process has resident that trains a model of a few
+// thousand parameters on a few kilobytes of text: code, graph, runtime.
+const programBytes = 32 << 20
+
+const (
+	float32Bytes = 4
+	// bytesPerTarget is what a position of a batch takes: its token and its target.
+	bytesPerTarget = 2 * 4
+)
+
+// fixedMemory is what follows from the sizes of a model alone, without planning
+// how its intermediate values share memory.
+func fixedMemory(c Config, params int64, corpus *data.Corpus) Memory {
+	m := Memory{Program: programBytes, Data: int64(corpus.Train.Len()+corpus.Validation.Len()) * bytesPerToken(corpus)}
+	vectors := 2
+	if c.Train.Accumulate > 1 {
+		vectors++
+	}
+	m.Weights = product(vectors, int(params), float32Bytes)
+	m.Optimizer = product(c.Train.StateVectors(), int(params), float32Bytes)
+	m.Batches = product(c.Train.Accumulate, c.Train.Batch, c.Model.Context, bytesPerTarget)
+	return m
+}
+
+// leastMemory is a bound from below that needs no plan, which takes its time for a
+// deep model: the residual stream at every boundary has to be kept for the backward pass.
+func leastMemory(c Config, params int64, corpus *data.Corpus) Memory {
+	m := fixedMemory(c, params, corpus)
+	m.Arena = product(c.Train.Batch, c.Model.Context, c.Model.DModel, c.Model.Layers+1, float32Bytes)
+	return m
+}
+
+// unthinkable is more bytes than any machine has, of which a few can be added up.
+const unthinkable = 1 << 59
+
+// product multiplies sizes, up to unthinkable: a product of large ones must not
+// turn into a small one.
+func product(sizes ...int) int64 {
+	out := int64(1)
+	for _, n := range sizes {
+		if n != 0 && out > unthinkable/int64(n) {
+			return unthinkable
+		}
+		out *= int64(n)
+	}
+	return out
+}
+
+// bytesPerToken is how the corpus stores a token.
+func bytesPerToken(c *data.Corpus) int64 {
+	if c.Vocab <= 1<<8 {
+		return 1
+	}
+	return 2
 }
 
 // Total is the sum of the parts.
-func (m Memory) Total() int64 { return m.Weights + m.Arena + m.Local + m.Data }
+func (m Memory) Total() int64 {
+	return m.Program + m.Weights + m.Optimizer + m.Arena + m.Local + m.Batches + m.Data
+}
 
 // Resources is the error of a run that this machine cannot hold.
 type Resources struct {
@@ -43,8 +102,8 @@ func (m Memory) fits(jobs int) error {
 	if !known || m.Total() <= available/int64(jobs) {
 		return nil
 	}
-	breakdown := fmt.Sprintf("weights, gradients and optimizer %s, intermediate values %s, workers %s, data %s",
-		bytesText(m.Weights), bytesText(m.Arena), bytesText(m.Local), bytesText(m.Data))
+	breakdown := fmt.Sprintf("weights and gradients %s, optimizer %s, intermediate values %s, workers %s, batches %s, data %s, program %s",
+		bytesText(m.Weights), bytesText(m.Optimizer), bytesText(m.Arena), bytesText(m.Local), bytesText(m.Batches), bytesText(m.Data), bytesText(m.Program))
 	if jobs > 1 {
 		breakdown += fmt.Sprintf("; %d cells at once share it", jobs)
 	}
@@ -55,10 +114,10 @@ func (m Memory) fits(jobs int) error {
 // written: the two that rotation keeps, and the new one.
 const checkpointsAtOnce = 3
 
-// fitsDisk refuses a run whose checkpoints, weights and both moments each, would fill
-// the file system of its directory.
-func (m Memory) fitsDisk(dir string) error {
-	need := checkpointsAtOnce * m.Weights / bytesPerParam * (bytesPerParam - 4) // gradients are not saved
+// fitsDisk refuses a run whose checkpoints, weights and the optimizer's vectors each,
+// would fill the file system of its directory.
+func fitsDisk(c Config, params int64, dir string) error {
+	need := product(checkpointsAtOnce, 1+c.Train.StateVectors(), int(params), float32Bytes)
 	free, known := freeDisk(dir)
 	if !known || need <= free {
 		return nil

@@ -1,11 +1,16 @@
 package sweep
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 func TestAvailableMemory(t *testing.T) {
@@ -51,7 +56,7 @@ func TestTooMuchMemoryIsRefused(t *testing.T) {
 	if !errors.As(err, &r) {
 		t.Fatalf("error is %v", err)
 	}
-	for _, want := range []string{"not enough memory", "weights, gradients and optimizer", "1 MiB", "2 cells at once"} {
+	for _, want := range []string{"not enough memory", "weights and gradients 1.05e+06 TiB", "1 MiB", "2 cells at once"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
@@ -66,10 +71,108 @@ func TestTooLargeCheckpointsAreRefused(t *testing.T) {
 		t.Skip("nobody knows here")
 	}
 	var r *Resources
-	if err := (Memory{Weights: 1 << 58}).fitsDisk(t.TempDir()); !errors.As(err, &r) || r.Need != 3*(1<<58)/16*12 || !strings.Contains(err.Error(), "not enough disk space") {
+	c := single(t).Cells[0].Config
+	if err := fitsDisk(c, 1<<50, t.TempDir()); !errors.As(err, &r) || r.Need != 3*3*4<<50 || !strings.Contains(err.Error(), "not enough disk space") {
 		t.Errorf("error is %v", err)
 	}
-	if err := (Memory{Weights: 1 << 10}).fitsDisk(t.TempDir()); err != nil {
+	c.Train.Optimizer = "sgd"
+	if err := fitsDisk(c, 1<<50, t.TempDir()); !errors.As(err, &r) || r.Need != 3*2*4<<50 {
+		t.Errorf("error is %v", err)
+	}
+	if err := fitsDisk(c, 1<<8, t.TempDir()); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestProductDoesNotOverflow(t *testing.T) {
+	for _, c := range []struct {
+		sizes []int
+		want  int64
+	}{
+		{[]int{3, 4, 5}, 60}, {[]int{0, 1 << 62, 1 << 62}, 0}, {[]int{1 << 40, 1 << 40}, unthinkable}, {[]int{1 << 59, 1}, unthinkable}, {[]int{1 << 32, 1 << 32, 0}, unthinkable},
+	} {
+		if got := product(c.sizes...); got != c.want {
+			t.Errorf("product of %v is %d, want %d", c.sizes, got, c.want)
+		}
+	}
+}
+
+// TestRefusedWithoutPlanning: what is ten times too large, in width, depth or batch,
+// is refused within a second, before anything of its size is built.
+func TestRefusedWithoutPlanning(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux says what there is")
+	}
+	available, known := availableMemory(os.DirFS("/"))
+	if !known {
+		t.Skip("nobody knows here")
+	}
+	for _, settings := range [][]string{
+		{"model.d_model=8192", fmt.Sprintf("model.layers=%d", 1+10*available/(12*8192*8192*16))},
+		{"train.batch=65536", "model.d_model=1024", fmt.Sprintf("model.layers=%d", min(16384, 1+10*available/(65536*16*1024*4)))},
+		{"train.batch=65536", fmt.Sprintf("train.accumulate=%d", min(65536, 1+10*available/(65536*16*8)))},
+	} {
+		c := single(t, settings...).Cells[0]
+		start := time.Now()
+		out := RunCell(context.Background(), c, t.TempDir(), Options{Threads: 1})
+		var r *Resources
+		if !errors.As(out.Err, &r) || r.Need < available || !strings.Contains(r.Breakdown, "optimizer") {
+			t.Errorf("%v: %v", settings, out.Err)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("%v: refused after %v", settings, took)
+		}
+	}
+}
+
+// measureRSS is the environment variable that makes this test binary train a model
+// of the size that it names, and print what it needed and what was estimated.
+const measureRSS = "SWEEP_TEST_MEASURE_RSS"
+
+// TestMemoryEstimate holds the estimate against the peak of a process.
+func TestMemoryEstimate(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("takes a process with hundreds of megabytes, on Linux")
+	}
+	for _, settings := range []string{
+		"model.d_model=256 model.layers=6 model.heads=4 model.context=128 train.batch=16 train.steps=2",
+		"model.d_model=768 model.layers=1 model.heads=4 train.batch=4 train.steps=2 train.accumulate=2 train.optimizer=sgd",
+	} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), measureRSS+"="+settings)
+		text, err := cmd.Output()
+		var estimate, peak float64
+		if _, e := fmt.Sscan(string(text), &estimate, &peak); err != nil || e != nil {
+			t.Fatalf("%q, %v, %v", text, err, e)
+		}
+		if ratio := estimate / peak; ratio < 0.8 || ratio > 1.2 {
+			t.Errorf("%s: estimated %.1f MB, needed %.1f MB", settings, estimate/1e6, peak/1e6)
+		} else {
+			t.Logf("%s: estimate/peak = %.3f", settings, ratio)
+		}
+	}
+}
+
+// printMemory trains the run of single with settings, and prints the estimate of a dry
+// run and the process's peak.
+func printMemory(settings []string) error {
+	p, err := singlePlan(settings...)
+	if err != nil {
+		return err
+	}
+	rows, err := p.Estimates(Options{Threads: 2})
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "ablate-test-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out, err := Run(context.Background(), p, dir, Options{Threads: 2})
+	if err != nil {
+		return err
+	}
+	fmt.Println(rows[0].Bytes, out[0].Summary.PeakRSSBytes)
+	return nil
 }

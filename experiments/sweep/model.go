@@ -56,13 +56,15 @@ func newDesign(c Config, corpus *data.Corpus, threads int) (*design, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &design{recompute: Recompute(c.Train), memory: Memory{Data: int64(corpus.Train.Len()+corpus.Validation.Len()) * bytesPerToken(corpus)}}
+	d := &design{recompute: Recompute(c.Train)}
 	if d.train, err = model.Train(graph.Float32, c.Train.Batch, c.Model.Context); err != nil {
 		return nil, err
 	}
 	if d.eval, err = model.Eval(graph.Float32, c.Train.Batch, c.Model.Context); err != nil {
 		return nil, err
 	}
+	d.attestation = model.Attest(d.train)
+	d.memory = fixedMemory(c, int64(d.attestation.Params), corpus)
 	for _, g := range []*graph.Graph{d.train, d.eval} {
 		p, err := graph.NewPlan(g, Recompute(c.Train))
 		if err != nil {
@@ -71,17 +73,7 @@ func newDesign(c Config, corpus *data.Corpus, threads int) (*design, error) {
 		d.memory.Arena += int64(p.Stats.Arena)
 		d.memory.Local += int64(threads) * int64(p.Stats.Local)
 	}
-	d.attestation = model.Attest(d.train)
-	d.memory.Weights = int64(d.attestation.Params) * bytesPerParam
 	return d, nil
-}
-
-// bytesPerToken is how the corpus stores a token.
-func bytesPerToken(c *data.Corpus) int64 {
-	if c.Vocab <= 1<<8 {
-		return 1
-	}
-	return 2
 }
 
 // A machine is a design in memory, ready to train.

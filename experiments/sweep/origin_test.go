@@ -15,22 +15,26 @@ import (
 	"ablate/train/metrics"
 )
 
-// single plans one run of the text in testdata, with settings.
-func single(t *testing.T, settings ...string) *Plan {
-	t.Helper()
+// singlePlan plans one run of the text in testdata, with settings.
+func singlePlan(settings ...string) (*Plan, error) {
 	base, err := config.ParseFile("tiny.yaml", []byte(strings.Join([]string{
 		"model: {layers: 1, d_model: 16, heads: 2, context: 16}",
 		"data: {source: text, path: testdata/text.txt, validation: 0.02}",
 		"train: {batch: 2, eval_every: 3, checkpoint_every: 5, warmup: 2}",
 		"probe: {every: 4}"}, "\n")))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	over, err := config.ParseArgs(settings)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	p, err := Single(base, over)
+	return Single(base, over)
+}
+
+func single(t *testing.T, settings ...string) *Plan {
+	t.Helper()
+	p, err := singlePlan(settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
