@@ -121,11 +121,13 @@ func (f *flat[T]) updatePiece(_ int, c piece) {
 	f.rule.Update(&f.vec, c.from, c.to, f.specs[c.param].Decay)
 }
 
-// measurePiece is updatePiece with Σ (ΔW)².
+// measurePiece is updatePiece with Σ W² before and Σ (ΔW)², while the piece is
+// in the cache.
 func (f *flat[T]) measurePiece(i int, c piece) {
 	scratch := <-f.before
 	old, now := scratch[:c.to-c.from], f.vec.Values[c.from:c.to]
 	copy(old, now)
+	f.valueSq[i] = kernel.SumSquares(old)
 	f.updatePiece(i, c)
 	kernel.Sub(old, now, old)
 	f.deltaSq[i] = kernel.SumSquares(old)

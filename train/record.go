@@ -10,7 +10,8 @@ func (t *trainer[T]) gradNorm() float64 {
 	return t.norms.total.of(t.norms.grad)
 }
 
-// measureValues measures the weights of every parameter.
+// measureValues measures the weights of every parameter, where no update does
+// so on its way.
 func (t *trainer[T]) measureValues() {
 	t.flat.do(t.flat.tasks.valueNorms)
 	t.flat.byParam(t.norms.value, t.flat.valueSq)
@@ -20,6 +21,7 @@ func (t *trainer[T]) measureValues() {
 // how things stand. updated says that the weights were changed.
 func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
 	if probe && updated {
+		t.flat.byParam(t.norms.value, t.flat.valueSq)
 		t.flat.byParam(t.norms.delta, t.flat.deltaSq)
 		row.UpdateRatio = t.norms.ratio(&t.norms.total)
 	}

@@ -121,7 +121,7 @@ func (t *trainer[T]) turn(row *metrics.Step) error {
 	clip := c.Clip.Coefficient(norm)
 	fault := t.nonFinite(norm, clip)
 	probe := fault != nil || t.job.Probe.Due(t.step, *c)
-	if probe {
+	if fault != nil {
 		t.measureValues()
 	}
 	if fault == nil {
