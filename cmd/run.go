@@ -202,7 +202,7 @@ func (a *app) printRun(dir string, cells []metrics.Summary) error {
 	if err != nil {
 		return err
 	}
-	if err := t.Without("unfinished", int64(0)).Write(a.stdout, "text"); err != nil {
+	if err := t.Eventful().Write(a.stdout, "text"); err != nil {
 		return err
 	}
 	a.printf("\nreport: %s\n", filepath.Join(dir, results.ReportFile))

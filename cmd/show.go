@@ -42,7 +42,7 @@ func (a *app) showExperiment(e *results.Experiment) error {
 		return t.Write(a.stdout, "json")
 	}
 	a.printf("%s\n%s\n\n", results.Printable(e.Name), results.Printable(e.Question))
-	return t.Without("unfinished", int64(0)).Write(a.stdout, "text")
+	return t.Eventful().Write(a.stdout, "text")
 }
 
 // shownRun is what show --json prints of one run.

@@ -141,6 +141,8 @@ var definitions = []definition{
 	{"", "after warm-up", "the first probe at or after the first step with the largest learning rate."},
 	{"", "clipped", "share of steps at which clipping scaled the gradient."},
 	{"", "diverged", "the loss or a gradient stopped being finite; a result, not a failure."},
+	{"", "skipped", "updates left out because their loss or gradient was not finite, where train.on_nonfinite: skip was asked for."},
+	{"", "spikes", "steps whose training loss is above the mean of the 64 before by 6 of their standard deviations; marked, and in every number."},
 	{"", "±, [lo, hi]", "95 % interval of the mean over seeds, by Student's t; of gradient norms, of the geometric mean."},
 }
 

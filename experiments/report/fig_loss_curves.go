@@ -30,7 +30,8 @@ func lossCurves(s *source) (*figure, error) {
 	f := &figure{
 		name: "loss_curves",
 		caption: "Training loss, a point being " + smoothed + ". Line: mean over the seeds that finished; band: their range; dots: mean validation loss; " +
-			"dashed: a run that diverged, with a cross on the upper edge where its loss was no longer finite.",
+			"dashed: a run that diverged, with a cross on the upper edge where its loss was no longer finite. " +
+			"A triangle on the upper edge is a spike: one step's loss above the mean of the 64 before it by 6 of their standard deviations; it is in every number.",
 		sheet: &sheet{title: "Loss during training", cols: min(len(groups), 3), xLabel: "step", yLabel: "loss, nats per token", height: 1.7 * vg.Inch,
 			x: axis{lo: 0, hi: float64(last), ticks: linearTicks(4)}, legend: s.depthKeys()},
 		data: curveTable(s),
@@ -123,6 +124,12 @@ func (set curveSet) values() (ys []float64) {
 }
 
 func (set curveSet) marks(c ink, dashes []vg.Length, sh *sheet, m member) (marks []plot.Plotter) {
+	for i, curve := range set.all() {
+		for _, s := range curve.Spikes {
+			marks = append(marks, edgeMark{x: float64(s.Step), colour: c.light, hovers: &sh.hovers,
+				words: fmt.Sprintf("%s, seed %d: spike at step %d: %s", m.label, set.seeds[i], s.Step, results.Number(s.Loss))})
+		}
+	}
 	for i, curve := range set.diverged {
 		x, y := points(curve)
 		seed := set.seeds[len(set.finished)+i]
@@ -217,6 +224,9 @@ func (set curveSet) rows(t *results.Table, m member) {
 		x, y := points(c)
 		for j := range x {
 			add("train", x[j], y[j])
+		}
+		for _, s := range c.Spikes {
+			add("spike", float64(s.Step), s.Loss)
 		}
 		for _, v := range c.Val {
 			add("validation", float64(v.Step), v.ValLoss.Float())

@@ -92,6 +92,21 @@ func triangle(c draw.Canvas, at vg.Point, colour color.NRGBA) {
 	c.FillPolygon(colour, []vg.Point{{X: at.X - 2.6, Y: at.Y + 4.2}, {X: at.X + 2.6, Y: at.Y + 4.2}, {X: at.X, Y: at.Y}})
 }
 
+// An edgeMark is a triangle at the upper edge, pointing down at what happened there.
+type edgeMark struct {
+	x      float64
+	colour color.NRGBA
+	words  string
+	hovers *[]hover
+}
+
+// Plot implements plot.Plotter.
+func (m edgeMark) Plot(c draw.Canvas, p *plot.Plot) {
+	at := vg.Point{X: c.X(p.X.Norm(m.x)), Y: c.Max.Y - 4.2}
+	triangle(c, at, m.colour)
+	*m.hovers = append(*m.hovers, hover{at, m.words})
+}
+
 // A band fills between two curves; points where either has no place are left out.
 type band struct {
 	x, lo, hi []float64

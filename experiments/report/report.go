@@ -27,7 +27,7 @@ func Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	table = table.Without("unfinished", int64(0))
+	table = table.Eventful()
 	p, err := newPage(s, table, figures, absent)
 	if err != nil {
 		return err

@@ -128,6 +128,8 @@ type Curves struct {
 	WarmupEnd int64           // first step at the largest learning rate
 	Steps     int64           // rows with a training loss
 	Clipped   int64           // of which clipping scaled the gradient
+	Spikes    []Spike         // the first maxSpikes of them
+	Spiked    int64           // how many there were
 }
 
 // Curves reads metrics.jsonl, once; the result is shared and must not be
@@ -156,6 +158,7 @@ func (r *Run) Curves() (*Curves, error) {
 func (c *Curves) read(f io.Reader) error {
 	maxLR := math.Inf(-1)
 	var b binner
+	var spikes spikeFinder
 	for row, err := range metrics.ReadSteps(f) {
 		if err != nil {
 			return err
@@ -166,6 +169,11 @@ func (c *Curves) read(f io.Reader) error {
 		if loss, ok := row.Loss.Get(); ok {
 			b.add(loss)
 			c.Steps++
+			if spikes.add(loss) {
+				if c.Spiked++; len(c.Spikes) < maxSpikes {
+					c.Spikes = append(c.Spikes, Spike{row.Step, loss})
+				}
+			}
 		}
 		if k, ok := row.ClipCoef.Get(); ok && k < 1 {
 			c.Clipped++

@@ -33,6 +33,8 @@ func (e *Experiment) Table() (*Table, error) {
 	number("grad_first", "grad block 1", true)
 	number("grad_last", "grad block L", true)
 	number("clipped", "clipped %", true)
+	number("skipped", "skipped", false)
+	number("spikes", "spikes", false)
 	for _, a := range e.Arms {
 		row, err := a.row(e)
 		if err != nil {
@@ -61,11 +63,31 @@ func (a *Arm) row(e *Experiment) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	skipped, spikes, err := a.incidents()
+	if err != nil {
+		return nil, err
+	}
 	ppl := a.Estimate(func(s *metrics.Summary) metrics.Value { return s.ValPPL })
 	diverged := a.Count(metrics.Diverged)
 	return append(row, a.params(), int64(ppl.N), int64(diverged), int64(len(a.Runs)-ppl.N-diverged),
 		ppl, a.Estimate(func(s *metrics.Summary) metrics.Value { return s.ValLoss }),
-		stats.Geometric95(first), stats.Geometric95(last), stats.T95(clipped)), nil
+		stats.Geometric95(first), stats.Geometric95(last), stats.T95(clipped), skipped, spikes), nil
+}
+
+// incidents counts the updates that were left out and the spikes of the loss in all
+// of the arm's runs, however they ended.
+func (a *Arm) incidents() (skipped, spikes int64, err error) {
+	for _, r := range a.Runs {
+		c, err := r.Curves()
+		if err != nil {
+			return 0, 0, err
+		}
+		spikes += c.Spiked
+		if r.Summary != nil {
+			skipped += r.Summary.Skipped
+		}
+	}
+	return skipped, spikes, nil
 }
 
 // params is the size of the arm's models; 0 while none has been built.

@@ -134,3 +134,12 @@ func (t *Table) Without(key string, cell any) *Table {
 	}
 	return out
 }
+
+// Eventful returns the table less the columns that count what happened in no arm:
+// unfinished runs, updates left out, spikes.
+func (t *Table) Eventful() *Table {
+	for _, key := range []string{"unfinished", "skipped", "spikes"} {
+		t = t.Without(key, int64(0))
+	}
+	return t
+}
