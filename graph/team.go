@@ -25,8 +25,9 @@ type Team struct {
 	sleepers atomic.Int32
 }
 
-// spins bounds the busy wait: some ten microseconds.
-const spins = 4000
+// spins bounds the busy wait: some thirty microseconds, the time in which
+// another worker ends its part of a small model. Waking a sleeper takes longer.
+const spins = 30000
 
 // NewTeam starts a team of n workers; n below 1 means one for every processor
 // that Go may use.
