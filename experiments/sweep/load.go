@@ -163,7 +163,7 @@ func (l *Loaded) Generator(team *graph.Team, o nn.GeneratorOptions) (*nn.Generat
 	if err := need.fits(1); err != nil {
 		return nil, err
 	}
-	if o.NoCache {
+	if o.NoCache && l.Config.Model.Attention.Causal { // the other kind is refused below
 		g, err := l.Model.Eval(graph.Float32, 1, o.Capacity, nn.WithLogits())
 		if err == nil {
 			err = fits(g, team)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -42,10 +43,11 @@ func TestLoad(t *testing.T) {
 	if want := out[0].Summary.ValLoss.Float(); loss != want {
 		t.Errorf("loss %v, the run ended with %v", loss, want)
 	}
-	if _, err := l.Generator(team, nn.GeneratorOptions{Capacity: 1 << 23}); err == nil {
-		t.Log("this machine holds 8 million tokens")
-	} else if _, ok := errors.AsType[*Resources](err); !ok {
-		t.Errorf("a text that is too long: %v", err)
+	l.Config.Model.Layers, l.Config.Model.HeadDim = 1<<14, 1<<20 // a cache of terabytes
+	if _, err := l.Generator(team, nn.GeneratorOptions{Capacity: 1 << 20}); runtime.GOOS == "linux" {
+		if _, ok := errors.AsType[*Resources](err); !ok {
+			t.Errorf("a text that is too long: %v", err)
+		}
 	}
 	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "4 runs are here; name one") {
 		t.Errorf("four runs: %v", err)
