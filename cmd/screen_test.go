@@ -8,7 +8,7 @@ import (
 // TestScreen: whatever the pieces, characters stay whole and nothing reaches the
 // terminal that could change it.
 func TestScreen(t *testing.T) {
-	const text = "tab\tline\nπ … 語 \x1b[31mred\x07 \xff\xc3( ​end\xe8"
+	const text = "tab\tline\nπ … 語 \x1b[31mred\x07 \xff\xc3( \u200bend\xe8"
 	const want = "tab\tline\nπ … 語 \\u001b[31mred\\u0007 \\xff\\xc3( \\u200bend\\xe8\n"
 	for _, size := range []int{1, 2, 3, 100} {
 		var b strings.Builder
