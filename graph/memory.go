@@ -43,7 +43,7 @@ func (l *lowered) blocks(values []*value) []*block {
 			}
 			in := c.in[arg]
 			from, to := of[in], of[out]
-			if from == nil || from == to || from.home != nil || from.bytes != to.bytes || from.life.to != in.life.to || !in.diesIn(out) {
+			if from == nil || from == to || from.home != nil || from.bytes != to.bytes || from.rows != to.rows || from.life.to != in.life.to || !in.diesIn(c, out) {
 				continue
 			}
 			to.values = append(from.values, to.values...)
@@ -57,13 +57,26 @@ func (l *lowered) blocks(values []*value) []*block {
 	return slices.DeleteFunc(all, func(b *block) bool { return len(b.values) == 0 })
 }
 
-// diesIn says whether the call that makes out is the last to read v: the only
-// one, or the last in a chain, where every worker has done with its rows.
-func (v *value) diesIn(out *value) bool {
-	if v.keep {
+// diesIn says whether c, the call that makes out, is the last to read v: the
+// only one, or the last in a chain, where every worker has done with its rows.
+// A call that also reads v as another operand, as x + x·W does, could not
+// write out without spoiling that.
+func (v *value) diesIn(c *call, out *value) bool {
+	if v.keep || v.usesBy(c) > 1 {
 		return false
 	}
 	return len(v.uses) == 1 || v.life.to.chain != 0 && v.life.to == out.life.from
+}
+
+// usesBy is the number of c's operands that v is.
+func (v *value) usesBy(c *call) int {
+	n := 0
+	for _, x := range c.in {
+		if x == v {
+			n++
+		}
+	}
+	return n
 }
 
 func (v *value) rowCount() int {

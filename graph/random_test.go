@@ -21,19 +21,26 @@ func randomNet(seed uint64, n int) func(s *graph.Scope) {
 		b, t, d := 2+r.IntN(2), 1+r.IntN(3), 1+r.IntN(9)
 		seedNode := s.Floats("seed", 1)
 		first := s.Param(graph.ParamSpec{Name: "w", Shape: graph.Shape{d}, Init: normal})
+		ws := []*graph.Node{first}
 		xs := []*graph.Node{graph.Apply1(scale{}, s.Floats("x", b, t, d), first)}
 		pick := func() *graph.Node { return xs[max(0, len(xs)-1-r.IntN(min(len(xs), 4)))] }
 		for i := range n {
 			var y *graph.Node
-			switch r.IntN(5) {
+			switch r.IntN(8) {
 			case 0:
 				y = graph.Add(pick(), pick())
 			case 1:
 				y = graph.Apply(tanh{}, pick())[0]
 			case 2:
 				y = graph.Apply(spread{}, graph.Apply(tanh{}, pick())[0])[0]
+			case 3, 4:
+				y = hard(r.IntN(hardKinds), 1+r.IntN(4), pick(), pick())
 			default:
-				w := s.Sub("op", i).Param(graph.ParamSpec{Name: "w", Shape: graph.Shape{d}, Init: normal})
+				w := ws[r.IntN(len(ws))]
+				if r.IntN(3) > 0 {
+					w = s.Sub("op", i).Param(graph.ParamSpec{Name: "w", Shape: graph.Shape{d}, Init: normal})
+					ws = append(ws, w)
+				}
 				y = graph.Apply1(scale{}, pick(), w)
 			}
 			xs = append(xs, y)
