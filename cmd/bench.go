@@ -107,7 +107,7 @@ func pickShapes(names []string) ([]benchShape, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(benchShapes, func(s benchShape) bool { return s.name == name })
 		if i < 0 {
-			return nil, usageErrorf("bench: no shape %q; there are %s, gemm and generate", name, strings.Join(shapeNames(), ", "))
+			return nil, usageErrorf("bench: no shape %q; there are %s, gemm and generate%s", name, strings.Join(shapeNames(), ", "), didYouMean(config.Suggest(name, shapeNames())))
 		}
 		out = append(out, benchShapes[i])
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ablate/experiments/config"
 	"ablate/train/metrics"
 )
 
@@ -44,7 +45,8 @@ func parseGate(text string) (gate, error) {
 			return gate{}, usageErrorf("--fail-if %q: %q is not a number", text, limit)
 		}
 		if known := summaryNumbers(metrics.Summary{}); !slices.Contains(known.names, metric) {
-			return gate{}, usageErrorf("--fail-if %q: no metric %q; there are %s", text, metric, strings.Join(known.names, ", "))
+			return gate{}, usageErrorf("--fail-if %q: no metric %q; there are %s%s", text, metric, strings.Join(known.names, ", "),
+				didYouMean(config.Suggest(metric, known.names)))
 		}
 		return gate{text, metric, op, x}, nil
 	}

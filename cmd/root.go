@@ -64,10 +64,14 @@ func Run(args []string, stdout, stderr io.Writer) (code int) {
 	if err == nil || brokenPipe(err) {
 		return exitDone
 	}
+	code = exitCode(err)
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(stderr, "ablate: %s\n", printableLines(text))
+		if code == exitCheckpoint {
+			fmt.Fprintln(stderr, "ablate: --resume never trains from the start")
+		}
 	}
-	return exitCode(err)
+	return code
 }
 
 func (a *app) root() *cobra.Command {

@@ -147,12 +147,7 @@ func (a *app) runPlan(c *cobra.Command, plan *sweep.Plan, f *runFlags, o sweep.O
 	for _, r := range out {
 		done = append(done, r.Summary)
 	}
-	if err := report.Write(dir); err != nil {
-		return errors.Join(runErr, err)
-	}
-	if err := a.printRun(dir, done); err != nil {
-		return err
-	}
+	runErr = errors.Join(runErr, report.Write(dir), a.printRun(dir, done))
 	if err := runError(c.Context(), out, runErr); err != nil {
 		return err
 	}

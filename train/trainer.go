@@ -106,7 +106,8 @@ func (t *trainer[T]) cutBack() error {
 		}
 		to = *c.Records
 		if have := t.log.Offsets(); have.Metrics < to.Metrics || have.Layers < to.Layers {
-			return c.mismatch([]string{fmt.Sprintf("records: it continues %+v bytes of them, there are %+v here", to, have)})
+			return c.mismatch([]string{fmt.Sprintf("records: it continues %d bytes of metrics and %d of layers, there are %d and %d here",
+				to.Metrics, to.Layers, have.Metrics, have.Layers)})
 		}
 	}
 	if t.job.Checkpoints != nil {
