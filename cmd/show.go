@@ -14,7 +14,9 @@ func (a *app) show() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show RUN",
 		Short: "One run in the terminal: result, curves, last per-layer gradient norms",
-		Args:  args(cobra.ExactArgs(1)),
+		Long: "Show takes the directory of a run, or the beginning of its identity if it is below runs. Given the\n" +
+			"directory of an experiment, it prints the table of its arms.",
+		Args: args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := findRun(args[0])
 			if err != nil {

@@ -21,7 +21,9 @@ func (a *app) train() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train CONFIG.yaml [key=value …]",
 		Short: "Train one model",
-		Args:  args(oneFile),
+		Long: "Train takes a file with the keys that ablate config keys lists, in mappings: model, data, train, …\n" +
+			"A file with base and axes is an experiment; ablate run takes those.",
+		Args: args(oneFile),
 		RunE: func(c *cobra.Command, args []string) error {
 			gates, err := parseGates(f.failIf)
 			if err != nil {

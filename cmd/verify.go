@@ -16,7 +16,9 @@ func (a *app) verify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE.json …",
 		Short: "Compare this build with reference vectors",
-		Args:  args(cobra.MinimumNArgs(1)),
+		Long: "Verify compares operations and models with what another implementation computed, and ends with\n" +
+			"exit code 1 if a file does not hold. Files are JSON, not packed.",
+		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
 			if err := oneOf("--dtype", dtype, "float64", "float32"); err != nil {
 				return err
