@@ -118,7 +118,8 @@ func (o *nodeOp) SymDiff(in gorgonia.Nodes, out, grad *Node) (gorgonia.Nodes, er
 }
 
 // unpack finds the gradients of single results in the gradient of the packed
-// node: a sum of packOps, one for each result that the loss depends on.
+// node: a sum of packOps, one for each result that the loss depends on. If it
+// is anything else, Gorgonia took another sum for it.
 func (o *nodeOp) unpack(n *Node, douts []*Node) {
 	in := children(o.g.expr, n)
 	if isSum(n) {
@@ -126,8 +127,13 @@ func (o *nodeOp) unpack(n *Node, douts []*Node) {
 		o.unpack(in[1], douts)
 		return
 	}
-	p := n.Op().(*nodeOp).op.(*packOp)
-	douts[p.i] = in[0]
+	if o, ok := n.Op().(*nodeOp); ok {
+		if p, ok := o.op.(*packOp); ok {
+			douts[p.i] = in[0]
+			return
+		}
+	}
+	panic(&Error{Op: o.String(), Err: errCollision})
 }
 
 // slotNode finds the node of result i among those that read the packed node.

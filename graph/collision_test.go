@@ -71,3 +71,19 @@ func TestMergedSumIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Gorgonia may give an operation with several results, as their gradient, a
+// sum that is something else: Build then numbers the operations anew.
+func TestForeignGradientOfSeveralResults(t *testing.T) {
+	tries := 0
+	_, err := Build(Float64, func(s *Scope) {
+		x := s.Floats("x", 2)
+		y := Apply1(identity{}, x)
+		if tries++; tries == 1 {
+			y.Op().(*nodeOp).unpack(Apply1(identity{}, y), make([]*Node, 2))
+		}
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("%v after %d attempts, want success at the second", err, tries)
+	}
+}

@@ -112,13 +112,19 @@ func (g *Graph) leaf(name string, dt Dtype, shape Shape) *Node {
 }
 
 // Gradients differentiates loss, a value of shape (1), with respect to every
-// parameter and to the given hidden nodes, in one call. seed, also of shape
-// (1), is the derivative of what is minimised by loss: with a loss that sums
-// over tokens, one over their number gives the gradient of the mean. The
-// gradients of parameters land in Params; those of the hidden nodes are
-// returned.
+// parameter and to the given hidden nodes, in the one call that a graph may
+// have. seed, of the same shape, is the derivative of what is minimised by
+// loss: with a loss that sums over tokens, one over their number gives the
+// gradient of the mean. The gradients of parameters land in Params; those of
+// the hidden nodes are returned.
 func (s *Scope) Gradients(loss, seed *Node, hidden ...*Node) []*Node {
 	g := s.g
+	if g.seed != nil { // Gorgonia keeps a node's derivative, of the first loss, with the node
+		panic(&Error{Op: "gradients", Err: errors.New("asked for twice in one graph")})
+	}
+	if !seed.Shape().Eq(loss.Shape()) {
+		panic(&Error{Op: "gradients", Shapes: []Shape{loss.Shape(), seed.Shape()}, Err: errors.New("loss and seed must have one shape")})
+	}
 	g.seed = seed
 	wrt := slices.Clone(gorgonia.Nodes(hidden))
 	nodes := make(map[*ParamSpec]*Node, len(g.paramOf))

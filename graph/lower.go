@@ -49,16 +49,17 @@ func lower(g *Graph) (*lowered, error) {
 	}
 	for _, name := range g.outputOrder {
 		v := l.values[g.outputs[name]]
-		v.keep, v.name = true, name
+		v.keep = true
+		if v.def != nil { // an input keeps its own name
+			v.name = name
+		}
 		l.outputs[name] = v
 	}
-	for p, n := range g.grads {
-		v := l.values[n]
-		if v.def == nil || v.home {
-			return nil, fmt.Errorf("graph: the gradient of %s is no value of its own", p.Name)
+	for _, p := range g.params {
+		if n := g.grads[p]; n != nil {
+			l.grads[p] = l.gradient(l.values[n])
+			l.grads[p].name = "d " + p.Name
 		}
-		v.keep, v.home, v.name = true, true, "d "+p.Name
-		l.grads[p] = v
 	}
 	for i, c := range l.calls {
 		c.pos = i

@@ -42,7 +42,9 @@ func (o scale) Alias(int) int {
 }
 
 func (o scale) Bind(c *graph.Call) []graph.Task {
-	return []graph.Task{c.Rows(graph.Typed(c, runScale[float32], runScale[float64])(c, o))}
+	t := c.Rows(graph.Typed(c, runScale[float32], runScale[float64])(c, o))
+	t.Whole = []*graph.Buffer{c.In(1)}
+	return []graph.Task{t}
 }
 
 func runScale[T graph.Float](c *graph.Call, o scale) func(part, parts int, w *graph.Worker) {
@@ -83,6 +85,7 @@ func bindScaleGrad[T graph.Float](c *graph.Call) []graph.Task {
 		}
 	})
 	rows.Writes = []*graph.Buffer{c.Out(0), part}
+	rows.Whole = []*graph.Buffer{c.In(1)}
 	sum := graph.Task{Parts: 1, Reads: []*graph.Buffer{part}, Writes: []*graph.Buffer{c.Out(1)}, Run: func(int, *graph.Worker) {
 		dw := graph.Slice[T](c.Out(1))
 		clear(dw)

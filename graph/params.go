@@ -125,13 +125,17 @@ func (p *Params[T]) fits(g *Graph) error {
 	if g.dtype != DtypeOf[T]() {
 		return fmt.Errorf("graph: a graph of %v with parameters of %v", g.dtype, DtypeOf[T]())
 	}
+	have := make(map[string]Shape, len(p.specs))
+	for _, s := range p.specs {
+		have[s.Name] = s.Shape
+	}
 	for _, s := range g.params {
-		sp, ok := p.spans[s.Name]
+		shape, ok := have[s.Name]
 		if !ok {
 			return fmt.Errorf("graph: parameter %s has no values", s.Name)
 		}
-		if n := sp.to - sp.from; n != s.Size() {
-			return fmt.Errorf("graph: parameter %s has %d values for shape %v", s.Name, n, s.Shape)
+		if !shape.Eq(s.Shape) {
+			return fmt.Errorf("graph: parameter %s has values of shape %v, the graph wants %v", s.Name, shape, s.Shape)
 		}
 	}
 	return nil

@@ -63,7 +63,10 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	if o.fuse {
 		l.fuse()
 	}
-	s, local := l.schedule(o.pending)
+	s, local, err := l.schedule(o.pending)
+	if err != nil {
+		return nil, err
+	}
 	p := &Plan{lowered: l, schedule: s, blocks: l.blocks(s.values)}
 	p.Stats = Stats{
 		Calls: len(l.calls), Fused: before - len(l.calls), Again: again, Tasks: len(s.tasks), Phases: s.phases, Local: local, Arena: layout(p.blocks),

@@ -41,6 +41,9 @@ func randomNet(seed uint64, n int) func(s *graph.Scope) {
 					w = s.Sub("op", i).Param(graph.ParamSpec{Name: "w", Shape: graph.Shape{d}, Init: normal})
 					ws = append(ws, w)
 				}
+				if r.IntN(4) == 0 { // whose terms have one gradient
+					w = graph.Add(w, ws[r.IntN(len(ws))])
+				}
 				y = graph.Apply1(scale{}, pick(), w)
 			}
 			xs = append(xs, y)

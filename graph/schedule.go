@@ -1,6 +1,9 @@
 package graph
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // task is a Task with its place in the program.
 type task struct {
@@ -35,10 +38,11 @@ type schedule struct {
 // smaller budget means more barriers, a larger one more memory.
 const pendingBudget = 4 << 20
 
-func (l *lowered) schedule(pending int) (*schedule, int) {
-	s := &schedule{}
+// schedule also gives the bytes of memory that a worker needs. Memory that no
+// task says it writes would have no lifetime, and be given to others.
+func (l *lowered) schedule(pending int) (s *schedule, local int, err error) {
+	s = &schedule{}
 	p := placer{budget: pending, writers: map[*value][]*task{}, readers: map[*value][]*task{}, pending: map[*value]bool{}}
-	local := 0
 	for _, c := range l.calls {
 		aux := c.bind(l.g.dtype)
 		local = max(local, c.bound.local)
@@ -51,9 +55,12 @@ func (l *lowered) schedule(pending int) (*schedule, int) {
 		}
 	}
 	for _, v := range s.values {
+		if len(p.writers[v]) == 0 {
+			return nil, 0, fmt.Errorf("graph: no task of %v writes its memory of shape %v", v.def.op, v.shape)
+		}
 		v.life = lifetime(v, p.writers[v], p.readers[v], s.phases)
 	}
-	return s, local
+	return s, local, nil
 }
 
 // bind asks the op for its work and returns the values of its scratch memory.
@@ -161,9 +168,6 @@ func (t *task) keepsToRows(v *value) bool {
 // lifetime spans all tasks that touch v.
 func lifetime(v *value, writers, readers []*task, phases int) life {
 	all := append(slices.Clone(writers), readers...)
-	if len(all) == 0 {
-		return life{}
-	}
 	first, last := all[0].phase, all[0].phase
 	for _, t := range all {
 		first, last = min(first, t.phase), max(last, t.phase)
