@@ -66,11 +66,10 @@ func (a *app) configPrint() *cobra.Command {
 func (a *app) configSchema() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of a configuration, for editors",
+		Short: "Print the JSON Schema of the files that train and run take, for editors",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			text := sweep.ConfigSchema("ablate: configuration of a run")
-			_, err := a.stdout.Write(append(text, '\n'))
+			_, err := a.stdout.Write(sweep.Schema())
 			return err
 		},
 	}

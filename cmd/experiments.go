@@ -22,12 +22,7 @@ func (a *app) experiments() *cobra.Command {
 		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				text, err := experimentText(args[0])
-				if err != nil {
-					return err
-				}
-				a.printf("%s", text)
-				return nil
+				return a.printExperiment(args[0])
 			}
 			var all []listedExperiment
 			for _, name := range experiments.Names() {
@@ -35,11 +30,11 @@ func (a *app) experiments() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				e, err := sweep.Parse(name, text)
+				e, err := listExperiment(name, text)
 				if err != nil {
 					return err
 				}
-				all = append(all, listedExperiment{name, e.Question, e.Paper, e.Size()})
+				all = append(all, e)
 			}
 			if a.json {
 				return a.printJSON(all)
@@ -50,4 +45,33 @@ func (a *app) experiments() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func listExperiment(name string, text []byte) (listedExperiment, error) {
+	e, err := sweep.Parse(name, text)
+	if err != nil {
+		return listedExperiment{}, err
+	}
+	return listedExperiment{name, e.Question, e.Paper, e.Size()}, nil
+}
+
+// printExperiment prints the file of an experiment; as JSON, inside the object
+// that the list has of it.
+func (a *app) printExperiment(name string) error {
+	text, err := experimentText(name)
+	if err != nil {
+		return err
+	}
+	if !a.json {
+		a.printf("%s", text)
+		return nil
+	}
+	e, err := listExperiment(name, text)
+	if err != nil {
+		return err
+	}
+	return a.printJSON(struct {
+		listedExperiment
+		YAML string `json:"yaml"`
+	}{e, string(text)})
 }

@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ablate/experiments/results"
+)
+
+// TestJSONIsOneDocument: with --json, standard output is exactly one document,
+// whatever the command and however it ends; or nothing, where it never began.
+func TestJSONIsOneDocument(t *testing.T) {
+	w := newWorkbench(t)
+	w.want(exitDone, "run experiment.yaml --progress off")
+	w.want(exitDone, "train run.yaml --progress off")
+	cell := w.cellDirs("tiny")[0]
+	for _, args := range []string{
+		"train run.yaml", "train run.yaml --progress json", "train run.yaml --fail-if val_ppl>1", "train run.yaml train.lr=1e30 train.weight_decay=0",
+		"run experiment.yaml", "run experiment.yaml --dry-run", "run experiment.yaml --index 1 --force --progress bar", "report runs/places", "show runs/places", "show " + cell,
+		"plot grads runs/places --file f.svg", "inspect run.yaml", "presets", "presets t5-small", "experiments", "experiments depth", "config keys", "config print run.yaml", "config schema",
+	} {
+		_, stdout, stderr := w.run(append(strings.Fields(args), "--json")...)
+		if d := json.NewDecoder(strings.NewReader(stdout)); true {
+			var v any
+			if err := d.Decode(&v); err != nil {
+				t.Errorf("ablate %s --json prints %.80q: %v; %s", args, stdout, err, stderr)
+			} else if _, err := d.Token(); err != io.EOF {
+				t.Errorf("ablate %s --json prints more than one document", args)
+			}
+		}
+		if strings.Contains(args, "json") {
+			for line := range strings.Lines(stderr) {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("ablate %s: an event is %q", args, line)
+				}
+			}
+		}
+	}
+	for _, args := range []string{"train nosuch.yaml", "run experiment.yaml model.heads=3", "train run.yaml --nosuch", "nosuch"} {
+		if _, stdout, _ := w.run(append(strings.Fields(args), "--json")...); stdout != "" {
+			t.Errorf("ablate %s prints %q", args, stdout)
+		}
+	}
+}
+
+// TestPlainProgress: into a pipe or a file, in CI, under TERM=dumb and NO_COLOR, and
+// when asked for, progress is lines without control characters.
+func TestPlainProgress(t *testing.T) {
+	w := newWorkbench(t)
+	for _, env := range []string{"TERM=xterm-256color", "TERM=dumb", "CI=true", "NO_COLOR=1", "COLUMNS=20"} {
+		for _, mode := range []string{"auto", "plain", "off"} {
+			name, value, _ := strings.Cut(env, "=")
+			t.Setenv(name, value)
+			_, stdout, stderr := w.run("run", "experiment.yaml", "--force", "--progress", mode, "seeds=1", "train.steps=3")
+			for _, text := range []string{stdout, stderr} {
+				if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\n' }); i >= 0 {
+					t.Errorf("%s, %s: %q is printed", env, mode, text[max(0, i-20):i+1])
+				}
+			}
+			if lines := strings.Count(stderr, "\n"); mode == "off" && lines > 0 || lines > 20 {
+				t.Errorf("%s, %s: %d lines for two cells", env, mode, lines)
+			}
+			os.Unsetenv(name)
+		}
+	}
+}
+
+// TestCut: words beside a bar never make it wrap.
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{{"step 1/2", 20, "step 1/2"}, {"step 1/2", 8, "step 1/2"}, {"step 1/2", 5, "step…"}, {"ä ö ü", 3, "ä …"}, {"unknown width", 0, "unknown width"}} {
+		if got := cut(c.text, c.width); got != c.want {
+			t.Errorf("cut(%q, %d) is %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+// FuzzGate: whatever stands after --fail-if is a gate or an error that shows it.
+func FuzzGate(f *testing.F) {
+	for _, s := range []string{"val_ppl>12", "val_loss <= 1e-3", "steps<6", "grad_norm>=-0", "val_ppl>nan", "val_ppl>0x1p3", ">", "a>b>c", "val_ppl=>3", "val_ppl<>3", "\xff>1", "", "val_ppl>1_000", "tokens>9e999"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		g, err := parseGate(text)
+		if err != nil {
+			if exitCode(err) != exitUsage || !strings.Contains(err.Error(), fmt.Sprintf("%q", text)) {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if g.metric == "" || g.op == "" || !strings.Contains(text, g.metric) {
+			t.Errorf("%q is read as %+v", text, g)
+		}
+	})
+}
+
+// TestHelpNamesEveryFlag: each command explains itself, and a stranger finds the
+// commands from the first one.
+func TestHelpNamesEveryFlag(t *testing.T) {
+	w := newWorkbench(t)
+	root := w.want(exitDone, "")
+	a := &app{}
+	for _, c := range a.commands() {
+		if !regexp.MustCompile(`(?m)^  ` + c.Name() + ` `).MatchString(root) {
+			t.Errorf("ablate does not list %s", c.Name())
+		}
+		if help := w.want(exitDone, c.Name()+" --help"); !strings.Contains(help, c.Short) && !strings.Contains(help, c.Long) {
+			t.Errorf("%s --help is %q", c.Name(), help)
+		}
+	}
+	if _, err := os.Stat(results.CellsDir); err == nil {
+		t.Error("help has made cells")
+	}
+}
