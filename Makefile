@@ -6,7 +6,7 @@ export CGO_ENABLED ?= 0
 BIN := bin/ablate
 GO_FILES := $(shell git ls-files '*.go' 2>/dev/null)
 
-.PHONY: help build run report test race fuzz bench lint generate verify cross clean FORCE
+.PHONY: help build run report test race fuzz crash bench lint generate cross clean FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ build: $(BIN) ## build bin/ablate
 $(BIN): FORCE
 	@go build -trimpath -o $@ ./cmd/ablate
 
-run: build ## train the depth ablation on Go's own source and write its report (3 minutes on two cores)
+run: build ## train the depth ablation on Go's own source and write its report (a minute on two cores)
 	@$(BIN) run depth
 
 report: build ## redraw the report of runs/depth from its files
@@ -31,6 +31,9 @@ race: ## run the tests of the concurrent packages under the race detector (needs
 
 fuzz: ## fuzz every parser for a short while each (FUZZTIME=5s)
 	@./.ci/fuzz $${FUZZTIME:-5s}
+
+crash: ## kill a run at random, resume it, compare its bytes with an undisturbed one (CRASH_TIME=2m)
+	@CRASH_TIME=$${CRASH_TIME:-2m} go test ./cmd -run '^TestCrash$$' -count=1 -v -timeout 0
 
 bench: build ## measure the speed of the training step
 	@$(BIN) bench

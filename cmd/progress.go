@@ -128,10 +128,13 @@ func (t *tally) share() float64 {
 	return min(1, now/max(t.total, 1))
 }
 
+// etaAfter is how long work has to be under way before its pace says much.
+const etaAfter = 2 * time.Second
+
 // eta is what is left at the pace of this session; progressbar's own is wrong
 // where some of the work was done before.
 func (t *tally) eta() string {
-	if t.spent == 0 {
+	if time.Since(t.start) < etaAfter || t.spent == 0 {
 		return "--:--"
 	}
 	left := (1 - t.share()) * t.total / t.spent * time.Since(t.start).Seconds()
@@ -161,6 +164,9 @@ func title(c *sweep.Cell) string {
 
 // state says how a cell stands.
 func state(p train.Progress) string {
+	if p.Evaluated > 0 {
+		return fmt.Sprintf("step %d/%d  evaluating, %.0f %%", p.Step, p.Steps, 100*p.Evaluated)
+	}
 	s := fmt.Sprintf("step %d/%d  loss %s", p.Step, p.Steps, results.Number(p.Loss))
 	if p.TokensPerS > 0 {
 		s += fmt.Sprintf("  %.0f tok/s", p.TokensPerS)

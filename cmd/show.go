@@ -70,7 +70,10 @@ func (a *app) showRun(e *results.Experiment, r *results.Run) error {
 	if a.json {
 		return a.printJSON(shownRun{r.Summary, r.Manifest, curves.Train, curves.Width, block, stream})
 	}
-	a.printf("%s  %s\n", results.Printable(e.Name), r.ID)
+	if e.Name != r.ID {
+		a.printf("%s  ", results.Printable(e.Name))
+	}
+	a.printf("%s\n", r.ID)
 	if r.Summary != nil {
 		if err := a.printSummary(*r.Summary); err != nil {
 			return err

@@ -107,11 +107,15 @@ func (a *app) printSummary(s metrics.Summary) error {
 	}
 	a.printf("%s: %s after %d steps, %d tokens\n", s.ID, s.Status, s.Steps, s.Tokens)
 	a.printf("  parameters  %d\n", s.Params)
-	a.printf("  val loss    %v nats/token, perplexity %v\n", results.Number(s.ValLoss.Float()), results.Number(s.ValPPL.Float()))
+	if _, known := s.ValLoss.Get(); known {
+		a.printf("  val loss    %v nats/token, perplexity %v\n", results.Number(s.ValLoss.Float()), results.Number(s.ValPPL.Float()))
+	}
 	if _, known := s.ValBPB.Get(); known {
 		a.printf("  val bpb     %v bits/byte\n", results.Number(s.ValBPB.Float()))
 	}
-	a.printf("  speed       %.0f tokens/s, peak memory %.0f MB\n", s.TokensPerS.Float(), float64(s.PeakRSSBytes)/1e6)
+	if s.TokensPerS.Finite() {
+		a.printf("  speed       %.0f tokens/s, peak memory %.0f MB\n", s.TokensPerS.Float(), float64(s.PeakRSSBytes)/1e6)
+	}
 	a.printf("  directory   %s\n", s.Dir)
 	return nil
 }

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
-	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,7 @@ func (a *app) verify() *cobra.Command {
 		Use:   "verify FILE.json …",
 		Short: "Compare this build with reference vectors",
 		Long: "Verify compares operations and models with what another implementation computed, and ends with\n" +
-			"exit code 1 if a file does not hold. Files are JSON, not packed.",
+			"exit code 1 if a file does not hold. Files are JSON, which may be packed by gzip.",
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
 			if err := oneOf("--dtype", dtype, "float64", "float32"); err != nil {
@@ -31,14 +33,14 @@ func (a *app) verify() *cobra.Command {
 			var errs []error
 			failed := 0
 			for _, file := range files {
-				text, err := readFile(file)
+				text, err := readVectors(file)
 				if err != nil {
 					return err
 				}
 				r, err := golden.Verify(filepath.Base(file), text, dt)
 				if err != nil {
 					r = golden.Result{File: filepath.Base(file), Dtype: dtype, Problems: []string{err.Error()}}
-					errs = append(errs, fmt.Errorf("%s: %w", file, err))
+					errs = append(errs, err)
 				}
 				if !r.OK {
 					failed++
@@ -66,6 +68,29 @@ func (a *app) verify() *cobra.Command {
 	return c
 }
 
+// maxVectors bounds a file of reference vectors, unpacked.
+const maxVectors = 256 << 20
+
+// readVectors reads a file of reference vectors, packed by gzip or not.
+func readVectors(file string) ([]byte, error) {
+	text, err := readFile(file)
+	if err != nil || !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		return text, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, usageErrorf("%s: %w", file, err)
+	}
+	text, err = io.ReadAll(io.LimitReader(r, maxVectors+1))
+	switch {
+	case err != nil:
+		return nil, usageErrorf("%s: %w", file, err)
+	case len(text) > maxVectors:
+		return nil, usageErrorf("%s: more than %d MB when unpacked", file, maxVectors>>20)
+	}
+	return text, nil
+}
+
 func (a *app) printVerified(r golden.Result) {
 	if a.json {
 		return
@@ -74,7 +99,11 @@ func (a *app) printVerified(r golden.Result) {
 	if !r.OK {
 		word = "FAIL"
 	}
-	a.printf("%s %-60s worst %.2g of the limit\n", word, r.File, float64(r.Share))
+	a.printf("%s %-60s", word, r.File)
+	if r.Share > 0 {
+		a.printf(" worst %.2g of the limit", float64(r.Share))
+	}
+	a.printf("\n")
 	for _, p := range r.Problems {
 		a.printf("     %s\n", p)
 	}

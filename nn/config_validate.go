@@ -33,9 +33,10 @@ func (c Config) Validate() error {
 		return errors.Join(p.errs...)
 	}
 	c.validateHeads(&p)
+	divided := len(p.errs) == 0
 	c.validatePlacement(&p)
 	c.validateLayers(&p)
-	c.validatePositions(&p)
+	c.validatePositions(&p, divided)
 	if len(p.errs) == 0 {
 		c.validateTotal(&p)
 	}
@@ -160,7 +161,9 @@ func (c *Config) validateLayers(p *problems) {
 	}
 }
 
-func (c *Config) validatePositions(p *problems) {
+// validatePositions checks the encodings; what depends on the width of a head
+// only where it is known.
+func (c *Config) validatePositions(p *problems, divided bool) {
 	for i, q := range c.Position {
 		pos, key := Positions[q.Kind], element("position", i, len(c.Position))
 		if pos.Embed != nil && slices.ContainsFunc(c.Position, func(o PositionConfig) bool { return o.Kind != q.Kind }) {
@@ -170,7 +173,7 @@ func (c *Config) validatePositions(p *problems) {
 			p.add("%s.%w", key, err)
 			continue
 		}
-		if pos.Check == nil {
+		if pos.Check == nil || !divided {
 			continue
 		}
 		if err := pos.Check(q, c); err != nil {
