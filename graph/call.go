@@ -26,7 +26,8 @@ func (c *Call) Operands() int { return len(c.in) }
 // Dtype is the floating-point type of the graph.
 func (c *Call) Dtype() Dtype { return c.dtype }
 
-// Scratch asks for memory that lives as long as the call, shared by its tasks.
+// Scratch asks for memory that lives as long as the tasks that list it in Reads
+// or Writes; one of them must write it.
 func (c *Call) Scratch(shape ...int) *Buffer {
 	b := newBuffer(Shape(shape), c.dtype)
 	c.aux = append(c.aux, b)

@@ -46,7 +46,7 @@ func building() *Graph {
 	return current
 }
 
-// collision reports that Gorgonia took two different sums for the same.
+// errCollision reports that Gorgonia took two different sums for the same.
 var errCollision = errors.New("graph: hash collision between sums of gradients")
 
 // maxSalts bounds the attempts to get around a hash collision. One in about a

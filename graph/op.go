@@ -46,7 +46,8 @@ type Fuser interface {
 // Aliaser is an Op that can write a result over one of its operands.
 type Aliaser interface {
 	// Alias names the operand whose memory result slot may take over when
-	// nobody reads that operand afterwards, or -1.
+	// nobody reads that operand afterwards, or -1. The planner does not do it
+	// where the call reads the same value as another operand too.
 	Alias(slot int) int
 }
 

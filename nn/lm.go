@@ -153,7 +153,7 @@ func (m *Model) build(dt graph.Dtype, batch, time int, train bool, opts []Option
 	return g, nil
 }
 
-// differentiate asks for all gradients in one call, and for the squares of the
+// differentiate asks for all gradients in one call, and for the norms of the
 // residual stream and of its gradient.
 func (n *net) differentiate(loss *graph.Node, stream []*graph.Node, probes bool) {
 	for _, x := range stream {

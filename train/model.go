@@ -17,7 +17,7 @@ import (
 // summed loss, and "rng", int32 (2), if it draws random numbers. It gives
 // "loss" (1), Σ nll over the targets of this batch, and leaves the gradients in
 // Params. If it gives "stream_norm.l" (1), ‖x_l‖, and "stream_grad_norm.l" (1),
-// Σ (∂ mean loss/∂x_l)², for the boundaries l = 0..L of the residual stream
+// ‖∂ mean loss/∂x_l‖, for the boundaries l = 0..L of the residual stream
 // x_l (B,T,D), the stream is recorded.
 //
 // Eval gives "nll" (B,T), 0 where there is no target. Its B may differ from
