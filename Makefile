@@ -4,7 +4,6 @@ SHELL := /bin/sh
 export CGO_ENABLED ?= 0
 
 BIN := bin/ablate
-GO_FILES := $(shell git ls-files '*.go' 2>/dev/null)
 
 .PHONY: help build run report test race fuzz crash bench lint generate cross clean FORCE
 
@@ -39,7 +38,7 @@ bench: build ## measure the speed of the training step
 	@$(BIN) bench
 
 lint: ## gofmt, go vet and staticcheck
-	@out=$$(gofmt -l $(GO_FILES)); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
 	@go vet ./...
 	@go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
