@@ -12,18 +12,29 @@ import (
 type ParamSpec struct {
 	Name  string // full path, such as block.3.attn.wq
 	Shape Shape
-	Role  string // what kind of parameter, for counts: embedding, attention, ffn, norm, …
+	Role  string // what the parameter is for, one of Roles
 	Layer int    // 0-based block, -1 outside of blocks
 	// Module is the part of the block, for gradient norms: attn.q, ffn.up, norm, embedding, head, …
 	Module string
 	// Decay says whether weight decay applies.
 	Decay bool
+	// LR multiplies the learning rate, where the model's parametrization wants
+	// another for this parameter; 0 stands for 1.
+	LR float64
 	// Init draws the initial values.
 	Init Init
 }
 
 // Size is the number of elements.
 func (p *ParamSpec) Size() int { return elements(p.Shape) }
+
+// LRFactor is LR with its zero value read.
+func (p *ParamSpec) LRFactor() float64 {
+	if p.LR == 0 {
+		return 1
+	}
+	return p.LR
+}
 
 // Init fills x with initial values drawn from r.
 type Init func(r *rand.Rand, x []float64)

@@ -25,26 +25,24 @@ func adamW[T graph.Float]() Optimizer[T] {
 }
 
 type adamWRule[T graph.Float] struct {
-	config         Config
-	plain, decayed kernel.AdamWStep // without and with weight decay
+	config Config
+	lr, c1 float64          // learning rate; 1 − β₁ᵗ
+	step   kernel.AdamWStep // without what depends on the parameter: Rate and Decay
 }
 
 func (r *adamWRule[T]) Prepare(t int, lr, clip float64) {
 	c := &r.config
 	b1, b2 := c.Betas[0], c.Betas[1]
-	r.plain = kernel.AdamWStep{
+	r.lr, r.c1 = lr, 1-math.Pow(b1, float64(t))
+	r.step = kernel.AdamWStep{
 		Clip: clip, Beta1: b1, Beta2: b2, Eps: c.Eps,
-		Rate:    lr / (1 - math.Pow(b1, float64(t))),
 		RSqrtC2: 1 / math.Sqrt(1-math.Pow(b2, float64(t))),
 	}
-	r.decayed = r.plain
-	r.decayed.Decay = lr * c.WeightDecay
 }
 
-func (r *adamWRule[T]) Update(v *Vectors[T], from, to int, decay bool) {
-	h := &r.plain
-	if decay {
-		h = &r.decayed
-	}
-	kernel.AdamW(v.Values[from:to], v.Grads[from:to], v.State[0][from:to], v.State[1][from:to], h)
+func (r *adamWRule[T]) Update(v *Vectors[T], from, to int, f Factors) {
+	h := r.step
+	h.Rate, h.Decay = f.rates(r.lr, r.config.WeightDecay)
+	h.Rate /= r.c1
+	kernel.AdamW(v.Values[from:to], v.Grads[from:to], v.State[0][from:to], v.State[1][from:to], &h)
 }

@@ -22,6 +22,7 @@ type Config struct {
 	Eps         float64       `key:"eps" default:"1e-8" range:">0" doc:"AdamW: added to the root of the second moment"`
 	Momentum    float64       `key:"momentum" default:"0.9" range:"[0,1)" doc:"SGD: decay of the velocity"`
 	WeightDecay float64       `key:"weight_decay" default:"0.1" range:">=0" doc:"decoupled decay of matrices and embeddings; multiplied by the learning rate"`
+	Multipliers Multipliers   `key:"multipliers" doc:"factors of learning rate and weight decay by the role of a parameter"`
 	Clip        Clip          `key:"clip" default:"1.0" doc:"largest norm of the whole gradient, or none"`
 
 	OnNonFinite string `key:"on_nonfinite" default:"stop" enum:"stop,skip" doc:"what a loss or gradient that is not finite does: end the run as diverged, or leave out that update and count it"`
@@ -77,7 +78,11 @@ func (c Config) Validate() error {
 	check(!reads("eps") || c.Eps > 0 && finite(c.Eps), "eps: %g is no positive number", c.Eps)
 	check(!reads("momentum") || c.Momentum >= 0 && c.Momentum < 1, "momentum: %g is not in [0, 1)", c.Momentum)
 	check(c.WeightDecay >= 0 && finite(c.WeightDecay), "weight_decay: %g is not a number of at least 0", c.WeightDecay)
-	check(!(c.LR*c.WeightDecay >= 1), "weight_decay: %g times lr %g is not below 1: a step would turn the weights over", c.WeightDecay, c.LR)
+	factor := c.Multipliers.largest()
+	check(!(c.LR*c.WeightDecay*factor >= 1), "weight_decay: %g times lr %g%s is not below 1: a step would turn the weights over", c.WeightDecay, c.LR, times(factor))
+	if err := c.Multipliers.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("multipliers.%w", err))
+	}
 	check(c.Clip >= 0 && finite(float64(c.Clip)), "clip: %g is neither a positive number nor none", float64(c.Clip))
 	check(c.Warmup.valid(), "warmup: %v is neither a number of steps nor a share below 1", c.Warmup.ConfigValue())
 	check(!reads("min_lr") || c.MinLR >= 0 && c.MinLR <= 1, "min_lr: %g is not in [0, 1]", c.MinLR)

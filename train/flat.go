@@ -48,8 +48,9 @@ type flat[T graph.Float] struct {
 	parts [][]piece
 	place []int // of a part's first piece in all
 
-	vec  Vectors[T]
-	rule Rule[T]
+	vec     Vectors[T]
+	rule    Rule[T]
+	factors []Factors // by parameter
 
 	fresh []T // gradients as the program leaves them; vec.Grads is another vector where micro-batches add up
 
@@ -64,6 +65,9 @@ type flat[T graph.Float] struct {
 func newFlat[T graph.Float](m *Model[T], o Optimizer[T], c Config) *flat[T] {
 	f := &flat[T]{team: m.Team, specs: m.Params.Specs(), rule: o.New(c), fresh: m.Params.Grads()}
 	f.all, f.parts = pieces(m.Params)
+	for _, s := range f.specs {
+		f.factors = append(f.factors, c.Factors(s))
+	}
 	first := 0
 	for _, p := range f.parts {
 		f.place = append(f.place, first)
@@ -118,7 +122,7 @@ func (f *flat[T]) addPiece(_ int, c piece) {
 }
 
 func (f *flat[T]) updatePiece(_ int, c piece) {
-	f.rule.Update(&f.vec, c.from, c.to, f.specs[c.param].Decay)
+	f.rule.Update(&f.vec, c.from, c.to, f.factors[c.param])
 }
 
 // measurePiece is updatePiece with Σ W² before and Σ (ΔW)², while the piece is

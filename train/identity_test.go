@@ -25,7 +25,7 @@ func TestClippingKeepsTheDirection(t *testing.T) {
 		rule := o.New(Config{})
 		v := &Vectors[float64]{Values: make([]float64, n), Grads: g, State: [][]float64{make([]float64, n)}}
 		rule.Prepare(1, 1, Clip(limit).Coefficient(norm))
-		rule.Update(v, 0, n, false)
+		rule.Update(v, 0, n, Factors{1, 0})
 		got, along := math.Sqrt(square(v.Values)), 0.0
 		for i := range g {
 			along -= v.Values[i] * g[i]
@@ -49,7 +49,7 @@ func TestFirstStepOfAdam(t *testing.T) {
 			v.Grads = random("gradient of step "+string(rune('0'+step)), n, size)
 			copy(old, v.Values)
 			rule.Prepare(step, lr, 1)
-			rule.Update(v, 0, n, true)
+			rule.Update(v, 0, n, Factors{1, 1})
 			for i, x := range v.Values {
 				old[i] -= x
 			}

@@ -15,10 +15,9 @@ type Rule[T graph.Float] interface {
 	// Prepare fixes the numbers of one update: t counts updates from 1, clip
 	// multiplies every gradient.
 	Prepare(t int, lr, clip float64)
-	// Update computes elements [from, to) of v, which belong to one parameter;
-	// decay says whether weight decay applies to it. It is called for different
-	// elements at once.
-	Update(v *Vectors[T], from, to int, decay bool)
+	// Update computes elements [from, to) of v, which belong to one parameter, with
+	// the factors of that parameter. It is called for different elements at once.
+	Update(v *Vectors[T], from, to int, f Factors)
 }
 
 // Vectors are the flat vectors that a Rule works on, all of one layout.

@@ -75,8 +75,8 @@ func adamWAgainst[T graph.Float](t *testing.T, r reference, rel, abs float64) {
 	for i, s := range r.Steps {
 		v.Grads = as[T](s.Grad.Data)
 		rule.Prepare(i+1, a.LR, 1)
-		rule.Update(v, 0, n/2, true) // in two pieces, as a step does it
-		rule.Update(v, n/2, n, true)
+		rule.Update(v, 0, n/2, Factors{1, 1}) // in two pieces, as a step does it
+		rule.Update(v, n/2, n, Factors{1, 1})
 		differ(t, "param", v.Values, s.Param.Data, rel, abs)
 		differ(t, "m", v.State[0], s.M.Data, rel, abs)
 		differ(t, "v", v.State[1], s.V.Data, rel, abs)
@@ -91,10 +91,10 @@ func TestSGDByHand(t *testing.T) {
 	rule := o.New(Config{Momentum: 0.5, WeightDecay: 0.25})
 	v := &Vectors[float64]{Values: []float64{8, 8}, Grads: []float64{2, 2}, State: [][]float64{{0, 0}}}
 	rule.Prepare(1, 0.5, 0.5)
-	rule.Update(v, 0, 1, true)  // u = 1; (1 − 0.125)·8 − 0.5
-	rule.Update(v, 1, 2, false) // u = 1; 8 − 0.5
+	rule.Update(v, 0, 1, Factors{1, 1}) // u = 1; (1 − 0.125)·8 − 0.5
+	rule.Update(v, 1, 2, Factors{1, 0}) // u = 1; 8 − 0.5
 	rule.Prepare(2, 0.25, 1)
-	rule.Update(v, 1, 2, false) // u = 2.5; 7.5 − 0.625
+	rule.Update(v, 1, 2, Factors{1, 0}) // u = 2.5; 7.5 − 0.625
 	differ(t, "param", v.Values, []float64{6.5, 6.875}, 0, 0)
 }
 
@@ -140,7 +140,7 @@ func TestClipCoefficient(t *testing.T) {
 // gradient, decays only where it should, and gives the same for any cut.
 func TestOptimizers(t *testing.T) {
 	for _, o := range Optimizers[float64]() {
-		run := func(cuts []int, decay bool) []float64 {
+		run := func(cuts []int, decay float64) []float64 {
 			rule := o.New(testConfig())
 			v := &Vectors[float64]{Values: []float64{1, 1, 1, 1}, Grads: []float64{1, 2, 3, 4}}
 			for range o.State {
@@ -149,12 +149,12 @@ func TestOptimizers(t *testing.T) {
 			for i := range 3 {
 				rule.Prepare(i+1, 0.01, 1)
 				for k := range len(cuts) - 1 {
-					rule.Update(v, cuts[k], cuts[k+1], decay)
+					rule.Update(v, cuts[k], cuts[k+1], Factors{1, decay})
 				}
 			}
 			return v.Values
 		}
-		plain, cut, decayed := run([]int{0, 4}, false), run([]int{0, 1, 4}, false), run([]int{0, 4}, true)
+		plain, cut, decayed := run([]int{0, 4}, 0), run([]int{0, 1, 4}, 0), run([]int{0, 4}, 1)
 		for i := range plain {
 			if !(plain[i] < 1) || cut[i] != plain[i] || !(decayed[i] < plain[i]) {
 				t.Errorf("%s: %v, in two cuts %v, decayed %v", o.Name, plain, cut, decayed)

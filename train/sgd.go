@@ -20,20 +20,17 @@ func sgd[T graph.Float]() Optimizer[T] {
 }
 
 type sgdRule[T graph.Float] struct {
-	config         Config
-	plain, decayed kernel.SGDStep // without and with weight decay
+	config Config
+	lr     float64
+	step   kernel.SGDStep // without what depends on the parameter: Rate and Decay
 }
 
 func (r *sgdRule[T]) Prepare(_ int, lr, clip float64) {
-	r.plain = kernel.SGDStep{Clip: clip, Momentum: r.config.Momentum, Rate: lr}
-	r.decayed = r.plain
-	r.decayed.Decay = lr * r.config.WeightDecay
+	r.lr, r.step = lr, kernel.SGDStep{Clip: clip, Momentum: r.config.Momentum}
 }
 
-func (r *sgdRule[T]) Update(v *Vectors[T], from, to int, decay bool) {
-	h := &r.plain
-	if decay {
-		h = &r.decayed
-	}
-	kernel.SGD(v.Values[from:to], v.Grads[from:to], v.State[0][from:to], h)
+func (r *sgdRule[T]) Update(v *Vectors[T], from, to int, f Factors) {
+	h := r.step
+	h.Rate, h.Decay = f.rates(r.lr, r.config.WeightDecay)
+	kernel.SGD(v.Values[from:to], v.Grads[from:to], v.State[0][from:to], &h)
 }

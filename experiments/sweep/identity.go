@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -12,6 +13,16 @@ import (
 // idLength is the number of hexadecimal digits of an identity.
 const idLength = 12
 
+// laterKeys are keys that came when there were runs already, with the value, as
+// canonical JSON, that stands for what was before there was a choice. With that value
+// they are left out, so that those runs are found again.
+var laterKeys = map[string]string{
+	"train.on_nonfinite":    `"stop"`,
+	"train.multipliers":     `{}`,
+	"model.init.zero_out":   `false`,
+	"model.parametrization": `{"kind":"standard"}`,
+}
+
 // essence is everything that has a part in the numbers of a run: the resolved
 // model, the data with the hash of its source, the mathematics of training, seed and
 // salt. It knows no name, no cadence of probes, evaluations and checkpoints, no
@@ -22,8 +33,10 @@ func (c Config) essence(dataHash string) *config.Tree {
 		whole.Delete("train." + key)
 	}
 	whole.Delete("data.path")
-	if c.Train.OnNonFinite == "stop" { // as before there was a choice
-		whole.Delete("train.on_nonfinite")
+	for key, value := range laterKeys {
+		if v := whole.Get(key); v != nil && bytes.Equal(config.Canonical(v), []byte(value)) {
+			whole.Delete(key)
+		}
 	}
 	out := &config.Tree{}
 	for _, key := range []string{"model", "data", "train", "seed", "salt"} {

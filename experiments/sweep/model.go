@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 
 	"ablate/data"
@@ -26,6 +27,9 @@ func measure(c Config) (Size, error) {
 	if err != nil {
 		return Size{}, err
 	}
+	if err := c.Train.Multipliers.Check(g.Params()); err != nil {
+		return Size{}, keyed("train.multipliers.", err)
+	}
 	a := m.Attest(g)
 	for l, b := range a.Blocks {
 		if !b.AsConfigured {
@@ -33,6 +37,18 @@ func measure(c Config) (Size, error) {
 		}
 	}
 	return Size{Params: int64(a.Params), FLOPs: a.FLOPsPerToken}, nil
+}
+
+// keyed puts a prefix before every part of an error.
+func keyed(prefix string, err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var parts []error
+		for _, e := range joined.Unwrap() {
+			parts = append(parts, keyed(prefix, e))
+		}
+		return errors.Join(parts...)
+	}
+	return fmt.Errorf("%s%w", prefix, err)
 }
 
 // A design is the graphs of a run, planned but without memory.

@@ -114,7 +114,8 @@ func measureAll(arms []*arm) error {
 	return all.err()
 }
 
-// complain records what a model says about itself, at the key that each message starts with.
+// complain records what a model says about itself, at the key that each message
+// starts with; what is about its training starts with train.
 func (a *arm) complain(all *problems, err error) {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
@@ -125,7 +126,9 @@ func (a *arm) complain(all *problems, err error) {
 	}
 	path, msg := "model", strings.TrimPrefix(err.Error(), "model: ")
 	if key, rest, ok := strings.Cut(msg, ": "); ok && !strings.Contains(key, " ") {
-		path, msg = path+"."+key, rest
+		if path, msg = path+"."+key, rest; strings.HasPrefix(key, "train.") {
+			path = key
+		}
 	}
 	if a.label != "" {
 		msg += fmt.Sprintf(" (with %s)", a.label)
