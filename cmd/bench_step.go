@@ -82,23 +82,39 @@ func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (ben
 	}
 	rss := sweep.PeakRSS()
 	debug.FreeOSMemory() // of the optimizer, which the next run has anew
-	probed, _, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 1})
+	mixed, _, err := stepTimes(ctx, m, s, seconds, train.Probe{Every: 2})
 	if err != nil {
 		return benchResult{}, err
 	}
 	peak = max(peak, fmaPeak(a.threads))
 	slices.Sort(plain)
-	slices.Sort(probed)
 	tokens := float64(m.Step.Input("tokens").Len())
 	median, best := plain[len(plain)/2].Seconds(), plain[0].Seconds()
 	r := benchResult{
 		Shape: s.name, Threads: a.threads, TokensPerS: tokens / median, Best: tokens / best, MsPerStep: 1e3 * median,
 		GFLOPs: flops * tokens / best / 1e9, Peak: peak, RSS: rss, Allocs: allocs,
-		ProbeCost: probed[len(probed)/2].Seconds()/median - 1,
+		ProbeCost: probeCost(mixed),
 		Kernels:   kernel.Path(), Arena: m.Step.Stats().Arena, Phases: m.Step.Stats().Phases,
 	}
 	r.Share = r.GFLOPs / peak
 	return r, nil
+}
+
+// probeCost compares the steps of a run that is probed at every second step
+// with their neighbours, so that the machine's drift is in both. times begins
+// with step number warmSteps.
+func probeCost(times []time.Duration) float64 {
+	var plain, probed []time.Duration
+	for i, t := range times {
+		if (warmSteps+i)%2 == 0 {
+			probed = append(probed, t)
+		} else {
+			plain = append(plain, t)
+		}
+	}
+	slices.Sort(plain)
+	slices.Sort(probed)
+	return probed[len(probed)/2].Seconds()/plain[len(plain)/2].Seconds() - 1
 }
 
 // benchModel builds and compiles a shape. Its FLOPs are those of a token.

@@ -181,6 +181,7 @@ func TestErrors(t *testing.T) {
 			x := graph.Apply1(scale{}, s.Floats("x", 2, 3), param(s, "w"))
 			s.Gradients(graph.Apply1(total{}, x), s.Floats("seed", 1))
 		}},
+		{"no output", `y: an output needs a node`, func(s *graph.Scope) { s.Output("y", nil) }},
 		{"empty", `x of [(2, 0)]: every size must be at least 1`, func(s *graph.Scope) { s.Floats("x", 2, 0) }},
 	} {
 		_, err := graph.Build(graph.Float32, c.f)

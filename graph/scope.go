@@ -95,6 +95,9 @@ func (s *Scope) IntTable(name string, data []int32, shape ...int) *Node {
 // Output names a node whose value can be read after a run.
 func (s *Scope) Output(name string, n *Node) {
 	name = s.join(name)
+	if n == nil {
+		panic(&Error{Name: name, Err: errors.New("an output needs a node")})
+	}
 	if _, ok := s.g.outputs[name]; ok {
 		panic(&Error{Name: name, Err: errors.New("an output of this name exists")})
 	}
