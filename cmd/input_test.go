@@ -205,3 +205,12 @@ func TestEveryNormAndActivationByName(t *testing.T) {
 		}
 	}
 }
+
+// TestEndlessFile: a device without an end is no configuration.
+func TestEndlessFile(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); err != nil || testing.Short() {
+		t.Skip("reads 256 MiB of nothing")
+	}
+	w := newWorkbench(t)
+	w.want(exitUsage, "train /dev/zero", "/dev/zero: more than 256 MiB")
+}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -81,25 +80,6 @@ func TestCut(t *testing.T) {
 			t.Errorf("cut(%q, %d) is %q, want %q", c.text, c.width, got, c.want)
 		}
 	}
-}
-
-// FuzzGate: whatever stands after --fail-if is a gate or an error that shows it.
-func FuzzGate(f *testing.F) {
-	for _, s := range []string{"val_ppl>12", "val_loss <= 1e-3", "steps<6", "grad_norm>=-0", "val_ppl>nan", "val_ppl>0x1p3", ">", "a>b>c", "val_ppl=>3", "val_ppl<>3", "\xff>1", "", "val_ppl>1_000", "tokens>9e999"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		g, err := parseGate(text)
-		if err != nil {
-			if exitCode(err) != exitUsage || !strings.Contains(err.Error(), fmt.Sprintf("%q", text)) {
-				t.Errorf("%q: %v", text, err)
-			}
-			return
-		}
-		if g.metric == "" || g.op == "" || !strings.Contains(text, g.metric) {
-			t.Errorf("%q is read as %+v", text, g)
-		}
-	})
 }
 
 // TestHelpNamesEveryFlag: each command explains itself, and a stranger finds the

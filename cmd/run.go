@@ -91,12 +91,12 @@ func experimentPlan(args []string, profile string) (*sweep.Plan, error) {
 // experimentText is the text of a file, or of a shipped experiment where there
 // is no such file.
 func experimentText(name string) ([]byte, error) {
-	text, err := os.ReadFile(name)
+	text, err := readFile(name)
 	if err == nil {
 		return text, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) || strings.ContainsAny(name, `/\.`) {
-		return nil, &exitError{exitUsage, err}
+		return nil, err
 	}
 	if text, err = experiments.Get(name); err != nil {
 		if s := config.Suggest(name, experiments.Names()); s != "" {
@@ -134,7 +134,7 @@ func pickCells(given bool, index, n int) ([]int, error) {
 	return []int{index}, nil
 }
 
-func (a *app) runPlan(c *cobra.Command, plan *sweep.Plan, f *runFlags, o sweep.Options, gates []gate) error {
+func (a *app) runPlan(c *cobra.Command, plan *sweep.Plan, f *runFlags, o sweep.Options, gates []results.Gate) error {
 	dir, err := f.writable(results.PathName(plan.Experiment.Name))
 	if err != nil {
 		return err

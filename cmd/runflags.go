@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -91,12 +92,24 @@ func oneFile(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// maxFile bounds what is read of a file that the command line names: a device
+// may have no end. Configurations take kilobytes, reference vectors megabytes.
+const maxFile = 256 << 20
+
 // readFile reads a file that the command line names. That it cannot be read is
 // a usage error.
 func readFile(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, &exitError{exitUsage, err}
+	case len(b) > maxFile:
+		return nil, usageErrorf("%s: more than %d MiB", path, maxFile>>20)
 	}
 	return b, nil
 }

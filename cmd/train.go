@@ -44,7 +44,7 @@ func (a *app) train() *cobra.Command {
 }
 
 // trainPlan trains the one cell of a plan and tells how it ended.
-func (a *app) trainPlan(ctx context.Context, plan *sweep.Plan, f *runFlags, gates []gate) error {
+func (a *app) trainPlan(ctx context.Context, plan *sweep.Plan, f *runFlags, gates []results.Gate) error {
 	dir, err := f.writable(results.PathName(plan.Experiment.Name))
 	if err != nil {
 		return err
