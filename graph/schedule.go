@@ -12,6 +12,7 @@ type task struct {
 	reads, writes []*value
 	ord           int // position in topological order
 	phase         int
+	backward      bool
 }
 
 // point is a moment of a program: a phase, and within it, for values that a
@@ -82,7 +83,7 @@ func (c *call) bind(dt Dtype) (aux []*value) {
 func (c *call) tasks() []*task {
 	out := make([]*task, len(c.bound.task))
 	for i, t := range c.bound.task {
-		out[i] = &task{Task: t, label: c.op.String()}
+		out[i] = &task{Task: t, label: c.op.String(), backward: c.backward}
 		out[i].reads = valuesOf(t.Reads, c.in)
 		out[i].writes = valuesOf(t.Writes, c.out)
 	}
@@ -103,7 +104,8 @@ func valuesOf(bs []*Buffer, all []*value) []*value {
 // placer assigns phases in topological order.
 type placer struct {
 	writers, readers map[*value][]*task
-	rows             int // the earliest phase for chains
+	rows             int  // the earliest phase for chains
+	backward         bool // the backward pass has begun
 	pending          map[*value]bool
 	pendingBytes     int
 	budget           int
@@ -111,12 +113,15 @@ type placer struct {
 
 func (p *placer) place(t *task) {
 	if t.Rows {
-		if p.pendingBytes > p.budget {
-			p.rows++
-			p.pendingBytes = 0
-			clear(p.pending)
+		// Between the forward and the backward pass a barrier gives back what
+		// only the forward pass reads whole, such as packed weights.
+		if turn := t.backward && !p.backward; turn || p.pendingBytes > p.budget {
+			p.backward = p.backward || turn
+			p.nextChain(p.rows + 1)
 		}
 		t.phase = p.rows
+	} else {
+		t.phase = max(0, p.rows-1) // just before the chain that may read it, not from the start
 	}
 	for _, v := range t.reads {
 		for _, w := range p.writers[v] {
@@ -132,9 +137,7 @@ func (p *placer) place(t *task) {
 		}
 	}
 	if t.Rows && t.phase > p.rows {
-		p.rows = t.phase
-		p.pendingBytes = 0
-		clear(p.pending)
+		p.nextChain(t.phase)
 	}
 	for _, v := range t.reads {
 		p.readers[v] = append(p.readers[v], t)
@@ -146,6 +149,13 @@ func (p *placer) place(t *task) {
 	for _, v := range t.writes {
 		p.writers[v] = append(p.writers[v], t)
 	}
+}
+
+// nextChain begins the chains of a later phase.
+func (p *placer) nextChain(phase int) {
+	p.rows = phase
+	p.pendingBytes = 0
+	clear(p.pending)
 }
 
 // after makes t run after o, which touched v: in the same chain if both keep
