@@ -75,16 +75,13 @@ func (f RoleFactors) Validate() error {
 	return nil
 }
 
-// ConfigValue is the mapping, nil where every factor is 1.
+// ConfigValue is the mapping of the factors that are not 1.
 func (f RoleFactors) ConfigValue() any {
 	out := map[string]any{}
 	for role, x := range f {
 		if x != 1 {
 			out[role] = x
 		}
-	}
-	if len(out) == 0 {
-		return nil
 	}
 	return out
 }

@@ -1,15 +1,9 @@
 package nn
 
 import (
-	"math"
-
 	"ablate/graph"
 	"ablate/ops"
 )
-
-// attentionScale is 1/sqrt(head_dim), the factor of the scores of Vaswani et
-// al. 2017.
-func attentionScale(headDim int) float64 { return 1 / math.Sqrt(float64(headDim)) }
 
 // attention is softmax(scale·q·kᵀ + bias)·v over the visible keys, with H query
 // heads that share G key/value heads, between projections.

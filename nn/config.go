@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"ablate/graph"
 )
 
 // Config is a decoder-only (or bidirectional) transformer language model. The
@@ -30,6 +32,8 @@ type Config struct {
 	Logits     LogitsConfig    `key:"logits"`
 	Init       InitConfig      `key:"init" doc:"distribution of the initial weights"`
 	Dropout    float64         `key:"dropout" default:"0" range:"[0,1)" doc:"share that is dropped of the embedding, of the sub-layers' outputs and of the attention's weights, in training only"`
+
+	Parametrization ParametrizationConfig `key:"parametrization" doc:"how initial values, learning rates and factors follow the width"`
 }
 
 // NormConfig chooses the norm.
@@ -49,7 +53,7 @@ type FFNConfig struct {
 type AttentionConfig struct {
 	QKNorm   string    `key:"qk_norm" default:"none" enum:"none,head,full" doc:"RMS norm of queries and keys: of every head, or of all heads together"`
 	QKNorm1P AutoBool  `key:"qk_norm_1p" default:"auto" doc:"gains of the q/k-norms as 1 + w; auto: if norm is rmsnorm_1p"`
-	Scale    AutoFloat `key:"scale" default:"auto" doc:"factor of the scores; auto: 1/sqrt(head_dim)"`
+	Scale    AutoFloat `key:"scale" default:"auto" doc:"factor of the scores; auto: 1/sqrt(head_dim), or 1/head_dim under mup"`
 	Softcap  float64   `key:"softcap" default:"0" range:">=0" doc:"scores s become c tanh(s/c); 0: off"`
 	Window   IntList   `key:"window" default:"0" doc:"keys nearer than this are seen; 0: all; a list gives one for each layer"`
 	Bias     string    `key:"bias" default:"none" enum:"none,qkv,proj,all" doc:"biases of the projections"`
@@ -58,21 +62,23 @@ type AttentionConfig struct {
 
 // EmbeddingConfig holds the options of the token embedding.
 type EmbeddingConfig struct {
-	Tied  bool     `key:"tied" default:"true" doc:"the head is the embedding"`
-	Scale float64  `key:"scale" default:"1" range:">0" doc:"factor of the embedding"`
-	Norm  AutoBool `key:"norm" default:"auto" doc:"a norm on the embedding; auto: by placement"`
+	Tied  bool       `key:"tied" default:"true" doc:"the head is the embedding"`
+	Scale WidthFloat `key:"scale" default:"1" doc:"factor of the embedding: a number above 0, or sqrt_d for √d_model"`
+	Norm  AutoBool   `key:"norm" default:"auto" doc:"a norm on the embedding; auto: by placement"`
 }
 
 // LogitsConfig holds what happens to the logits.
 type LogitsConfig struct {
-	Scale   float64 `key:"scale" default:"1" range:">0" doc:"factor of the logits"`
-	Softcap float64 `key:"softcap" default:"0" range:">=0" doc:"logits z become c tanh(z/c); 0: off"`
+	Scale   WidthFloat `key:"scale" default:"1" doc:"factor of the logits: a number above 0, or rsqrt_d for 1/√d_model"`
+	Softcap float64    `key:"softcap" default:"0" range:">=0" doc:"logits z become c tanh(z/c); 0: off"`
 }
 
 // InitConfig chooses the distribution of the initial weights.
 type InitConfig struct {
-	Kind InitName `key:"kind" default:"nanogpt" doc:"which distribution"`
-	Std  float64  `key:"std" default:"0.02" range:">0" doc:"standard deviation, for the kinds that have one to choose"`
+	Kind        InitName          `key:"kind" default:"nanogpt" doc:"which distribution"`
+	Std         float64           `key:"std" default:"0.02" range:">0" doc:"standard deviation, for the kinds that have one to choose"`
+	ZeroOut     bool              `key:"zero_out" default:"false" doc:"what writes to the residual stream, attention's o and FFN's down, starts at 0, so that every block starts without effect"`
+	Multipliers graph.RoleFactors `key:"multipliers" default:"{}" doc:"factors of the initial values by the role of a parameter: {embedding: 10}"`
 }
 
 // The names of variants: texts whose allowed values are the keys of a table.
@@ -128,6 +134,8 @@ func Default() Config {
 		Embedding:  EmbeddingConfig{Tied: true, Scale: 1},
 		Logits:     LogitsConfig{Scale: 1},
 		Init:       InitConfig{Kind: "nanogpt", Std: 0.02},
+
+		Parametrization: ParametrizationConfig{Kind: Standard, BaseWidth: 64},
 	}
 }
 
@@ -155,8 +163,9 @@ func (c Config) Resolve(vocab int) (Config, error) {
 		c.DFF = AutoInt(autoFFN(c.DModel, Activations[string(c.Activation)].Gated, c.FFN.Bias))
 	}
 	if c.Attention.Scale == 0 {
-		c.Attention.Scale = AutoFloat(attentionScale(int(c.HeadDim)))
+		c.Attention.Scale = AutoFloat(c.Parametrization.attentionScale(int(c.HeadDim)))
 	}
+	c.Embedding.Scale, c.Logits.Scale = c.Embedding.Scale.at(c.DModel), c.Logits.Scale.at(c.DModel)
 	c.Attention.QKNorm1P = c.Attention.QKNorm1P.or(c.Norm.Kind == "rmsnorm_1p")
 	c.Norm.Bias = c.Norm.Bias.or(Norms[string(c.Norm.Kind)].Bias)
 	c.resolvePlacement()
@@ -202,7 +211,7 @@ func autoFFN(d int, gated, bias bool) int {
 
 // resolved reports autos that are left.
 func (c *Config) resolved() error {
-	if c.KVHeads == 0 || c.HeadDim == 0 || c.DFF == 0 || c.Vocab == 0 || c.Attention.Scale == 0 ||
+	if c.KVHeads == 0 || c.HeadDim == 0 || c.DFF == 0 || c.Vocab == 0 || c.Attention.Scale == 0 || c.Embedding.Scale < 0 || c.Logits.Scale < 0 ||
 		c.FinalNorm == Auto || c.Norm.Bias == Auto || c.Embedding.Norm == Auto || c.Attention.QKNorm1P == Auto {
 		return errors.New("nn: the configuration has autos; call Resolve")
 	}

@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // AutoInt is a positive integer, or 0 for auto: Resolve derives it.
@@ -55,6 +56,63 @@ func (a AutoFloat) ConfigValue() any {
 		return "auto"
 	}
 	return float64(a)
+}
+
+// WidthFloat is a number above 0, or a word for a power of d_model, which Resolve
+// computes; so it stays true where the width changes.
+type WidthFloat float64
+
+// The words of a WidthFloat.
+const (
+	SqrtD  WidthFloat = -1 // sqrt_d: √d_model
+	RSqrtD WidthFloat = -2 // rsqrt_d: 1/√d_model
+)
+
+// at is the number for a width.
+func (f WidthFloat) at(d int) WidthFloat {
+	switch root := math.Sqrt(float64(d)); f {
+	case SqrtD:
+		return WidthFloat(root)
+	case RSqrtD:
+		return WidthFloat(1 / root)
+	}
+	return f
+}
+
+// FromConfig reads a number above 0, sqrt_d or rsqrt_d.
+func (f *WidthFloat) FromConfig(v any) error {
+	switch v {
+	case "sqrt_d":
+		*f = SqrtD
+		return nil
+	case "rsqrt_d":
+		*f = RSqrtD
+		return nil
+	}
+	if x, ok := number(v); ok && x > 0 {
+		*f = WidthFloat(x)
+		return nil
+	}
+	return errors.New("allowed: a number above 0, sqrt_d, rsqrt_d")
+}
+
+// ConfigValue is the number or the word.
+func (f WidthFloat) ConfigValue() any {
+	switch f {
+	case SqrtD:
+		return "sqrt_d"
+	case RSqrtD:
+		return "rsqrt_d"
+	}
+	return float64(f)
+}
+
+// ConfigSchema describes the value as JSON Schema.
+func (WidthFloat) ConfigSchema() map[string]any {
+	return map[string]any{"oneOf": []any{
+		map[string]any{"type": "number", "exclusiveMinimum": 0},
+		map[string]any{"enum": []any{"sqrt_d", "rsqrt_d"}},
+	}}
 }
 
 // AutoBool is yes or no, or auto: Resolve derives it.

@@ -34,6 +34,7 @@ func (c Config) Validate() error {
 	}
 	c.validateHeads(&p)
 	divided := len(p.errs) == 0
+	c.validateParam(&p)
 	c.validatePlacement(&p)
 	c.validateLayers(&p)
 	c.validatePositions(&p, divided)
@@ -62,12 +63,15 @@ func (c *Config) validateSizes(p *problems) {
 		x    float64
 		zero bool // 0 is allowed
 	}{
-		{"norm.eps", c.Norm.Eps, false}, {"attention.softcap", c.Attention.Softcap, true}, {"embedding.scale", c.Embedding.Scale, false},
-		{"logits.scale", c.Logits.Scale, false}, {"logits.softcap", c.Logits.Softcap, true}, {"init.std", c.Init.Std, false},
+		{"norm.eps", c.Norm.Eps, false}, {"attention.softcap", c.Attention.Softcap, true}, {"embedding.scale", float64(c.Embedding.Scale.at(c.DModel)), false},
+		{"logits.scale", float64(c.Logits.Scale.at(c.DModel)), false}, {"logits.softcap", c.Logits.Softcap, true}, {"init.std", c.Init.Std, false},
 	} {
 		if !(s.x > 0 && s.x <= maxSize || s.zero && s.x == 0) {
 			p.add("%s: %g is not a number above 0%s", s.key, s.x, map[bool]string{true: ", or 0 for off"}[s.zero])
 		}
+	}
+	if err := c.Init.Multipliers.Validate(); err != nil {
+		p.add("init.multipliers.%w", err)
 	}
 	if a := c.Norm.Alpha; len(a) > 0 { // made in Go, not read
 		if err := new(Slopes).FromConfig(a.ConfigValue()); err != nil {
@@ -91,6 +95,7 @@ func (c *Config) validateNames(p *problems) {
 	one("norm.kind", "norm", string(c.Norm.Kind), c.Norm.Kind.ConfigEnum())
 	one("activation", "activation", string(c.Activation), c.Activation.ConfigEnum())
 	one("init.kind", "initialisation", string(c.Init.Kind), c.Init.Kind.ConfigEnum())
+	one("parametrization.kind", "parametrization", c.Parametrization.Kind, []string{Standard, MuP})
 	one("attention.qk_norm", "q/k-norm", c.Attention.QKNorm, []string{"none", "head", "full"})
 	one("attention.bias", "set of biases", c.Attention.Bias, []string{"none", "qkv", "proj", "all"})
 	for i, q := range c.Position {
@@ -208,7 +213,9 @@ func (c Config) Unread() []string {
 	}
 	if in := Inits[string(c.Init.Kind)]; in != nil {
 		unread("init.std", in.Std)
+		unread("init.zero_out", !in.Zero)
 	}
+	unread("parametrization.base_width", c.Parametrization.Kind == MuP)
 	if n := Norms[string(c.Norm.Kind)]; n != nil {
 		unread("norm.eps", n.Eps || c.qkNormed())
 		unread("norm.alpha", n.Alpha)

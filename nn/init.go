@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -17,6 +18,34 @@ type Weight struct {
 // residual says whether the matrix writes to the residual stream.
 func (w Weight) residual() bool { return w.Module == "attn.o" || w.Module == "ffn.down" }
 
+// hidden says whether both sides of the matrix grow with the width of the model.
+func (w Weight) hidden() bool { return w.Layer >= 0 }
+
+// draw is the distribution of one matrix, zero_out included.
+func (i InitConfig) draw(c *Config, w Weight) graph.Init {
+	if i.ZeroOut && w.residual() {
+		return Constant(0)
+	}
+	return Inits[string(i.Kind)].Draw(c, w)
+}
+
+// initActs reports a multiplier of initial values that does nothing: all parameters
+// of its role, if there are any, start at 0. Each error starts with its key.
+func (c *Config) initActs(specs []*graph.ParamSpec) error {
+	err := c.Init.Multipliers.Acts(specs, " that starts at anything but 0", func(p *graph.ParamSpec) bool {
+		if c.Init.Multipliers.Of(p.Role) == 0 {
+			return true
+		}
+		x := make([]float64, 1)
+		p.Init(graph.Stream(0, "", p.Name), x)
+		return x[0] != 0
+	})
+	if err != nil {
+		return fmt.Errorf("init.multipliers.%w", err)
+	}
+	return nil
+}
+
 // Init is a distribution of initial weights, by name. Biases start at 0 and
 // gains at 1 under all of them.
 type Init struct {
@@ -24,6 +53,7 @@ type Init struct {
 	Doc    string
 	Source string
 	Std    bool // it reads std
+	Zero   bool // its residual projections are 0 with or without zero_out
 	// Draw gives the distribution of one matrix.
 	Draw func(c *Config, w Weight) graph.Init
 }
@@ -42,7 +72,7 @@ func init() {
 		{Name: "small", Draw: smallInit, Doc: "N(0, 2/(5d)) everywhere", Source: "Nguyen and Salazar 2019, arXiv:1910.05895"},
 		{Name: "llama", Std: true, Draw: llamaInit, Doc: "N(0, std²), with std/√(2l) on the residual projections of block l; embeddings N(0, 1), head N(0, 1/d) cut at three deviations", Source: "torchtitan's Llama 3"},
 		{Name: "t5", Draw: t5Init, Doc: "N(0, 1/in), queries N(0, 1/(d·head_dim)) in place of a scale of the scores, embeddings N(0, 1), position bias and head N(0, 1/d)", Source: "Raffel et al. 2019, arXiv:1910.10683, as transformers draws it"},
-		{Name: "nanochat", Draw: nanochatInit, Doc: "uniform, variance 1/in; residual projections 0, embeddings N(0, 0.8²), head N(0, 0.001²)", Source: "nanochat"},
+		{Name: "nanochat", Zero: true, Draw: nanochatInit, Doc: "uniform, variance 1/in; residual projections 0, embeddings N(0, 0.8²), head N(0, 0.001²)", Source: "nanochat"},
 	} {
 		RegisterInit(i)
 	}

@@ -40,7 +40,7 @@ func (m *Model) forward(n *net, tokens *graph.Node) (logits *graph.Node, stream 
 	embed := Site{net: n, scope: n.root.Sub("embed"), layer: -1, role: "embedding", module: "embedding", gain: 1}
 	wte := embed.matrix("wte", Weight{"embedding", -1, int(c.Vocab), c.DModel}, int(c.Vocab), c.DModel)
 
-	x := ops.Scale(ops.Embedding(wte, tokens), c.Embedding.Scale) // (B,T,D)
+	x := ops.Scale(ops.Embedding(wte, tokens), float64(c.Embedding.Scale)) // (B,T,D)
 	if p := Positions[c.Position[0].Kind]; p.Embed != nil {
 		at := Site{net: n, scope: embed.scope, layer: -1, role: "embedding", module: "position", gain: 1}
 		n.place(p.Name, func() { x = p.Embed(at, x, c.Position[0]) })
@@ -65,7 +65,7 @@ func (m *Model) forward(n *net, tokens *graph.Node) (logits *graph.Node, stream 
 	if !c.Embedding.Tied {
 		head = top.sub("head", "head", "head").matrix("w", Weight{"head", -1, c.DModel, int(c.Vocab)}, int(c.Vocab), c.DModel)
 	}
-	z := ops.Scale(ops.Linear(x, head, nil), c.Logits.Scale) // (B,T,V)
+	z := ops.Scale(ops.Linear(x, head, nil), float64(c.Logits.Scale)/c.width()) // (B,T,V)
 	if c.Logits.Softcap > 0 {
 		z = ops.Softcap(z, c.Logits.Softcap)
 	}
@@ -145,6 +145,9 @@ func (m *Model) build(dt graph.Dtype, batch, time int, train bool, opts []Option
 		stream = slices.Clone(x)
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := m.cfg.initActs(g.Params()); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()

@@ -41,15 +41,26 @@ func (s Site) Layer() int { return s.layer }
 // Param declares a parameter of the site. Weight decay applies to matrices, not
 // to gains, biases and scalars.
 func (s Site) Param(name string, init graph.Init, shape ...int) *graph.Node {
+	return s.param(name, init, 1, shape)
+}
+
+// param declares a parameter whose learning rate has a factor; the configuration's
+// multiplier for the role scales what init draws.
+func (s Site) param(name string, init graph.Init, lr float64, shape graph.Shape) *graph.Node {
 	return s.scope.Param(graph.ParamSpec{
-		Name: name, Shape: shape, Role: s.role, Layer: s.layer, Module: s.module, Decay: len(shape) >= 2, Init: init,
+		Name: name, Shape: shape, Role: s.role, Layer: s.layer, Module: s.module, Decay: len(shape) >= 2, LR: lr,
+		Init: scaled(init, s.net.cfg.Init.Multipliers.Of(s.role)),
 	})
 }
 
 // matrix declares a matrix that the configuration's initialisation draws.
 func (s Site) matrix(name string, w Weight, shape ...int) *graph.Node {
-	draw := Inits[string(s.net.cfg.Init.Kind)].Draw(s.net.cfg, w)
-	return s.Param(name, scaled(draw, s.gain), shape...)
+	c := s.net.cfg
+	std, lr := 1.0, 1.0
+	if w.hidden() {
+		std, lr = c.Parametrization.hidden(c.DModel)
+	}
+	return s.param(name, scaled(scaled(c.Init.draw(c, w), s.gain), std), lr, shape)
 }
 
 // Shared gives the node of this name, which build makes when it is first asked

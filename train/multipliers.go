@@ -10,8 +10,8 @@ import (
 // Multipliers are factors by the role of a parameter. What the model itself wants
 // of a parameter, ParamSpec.LR, is multiplied by them.
 type Multipliers struct {
-	LR          graph.RoleFactors `key:"lr" doc:"factors of the learning rate, and of the decay that it multiplies, by role: {embedding: 10}; 0 freezes"`
-	WeightDecay graph.RoleFactors `key:"weight_decay" doc:"factors of the weight decay by role, of parameters that decay at all: {embedding: 0}"`
+	LR          graph.RoleFactors `key:"lr" default:"{}" doc:"factors of the learning rate, and of the decay that it multiplies, by role: {embedding: 10}; 0 freezes"`
+	WeightDecay graph.RoleFactors `key:"weight_decay" default:"{}" doc:"factors of the weight decay by role, of parameters that decay at all: {embedding: 0}"`
 }
 
 // Validate reports roles that do not exist and factors that are none.

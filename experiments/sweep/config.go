@@ -82,6 +82,14 @@ func Decode(layers ...*config.Tree) (Config, error) {
 	return c, err
 }
 
+// Validate reports parts that do not go together; what is wrong within one, it says itself.
+func (c Config) Validate() error {
+	if c.Model.Parametrization.Kind == nn.MuP && c.Train.Optimizer == "sgd" {
+		return errors.New("train.optimizer: sgd; the learning rates of model.parametrization mup are those of Adam")
+	}
+	return nil
+}
+
 // Resolve replaces everything in the model that is automatic. The result is complete:
 // resolved again, it stays what it is.
 func (c Config) Resolve(corpus *data.Corpus) (Config, error) {

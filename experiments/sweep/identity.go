@@ -18,9 +18,10 @@ const idLength = 12
 // they are left out, so that those runs are found again.
 var laterKeys = map[string]string{
 	"train.on_nonfinite":    `"stop"`,
-	"train.multipliers":     `{}`,
-	"model.init.zero_out":   `false`,
-	"model.parametrization": `{"kind":"standard"}`,
+	"train.multipliers":      `{"lr":{},"weight_decay":{}}`,
+	"model.init.zero_out":    `false`,
+	"model.init.multipliers": `{}`,
+	"model.parametrization":  `{"kind":"standard"}`,
 }
 
 // essence is everything that has a part in the numbers of a run: the resolved

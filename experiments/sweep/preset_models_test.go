@@ -264,10 +264,10 @@ func TestScalesOfPresets(t *testing.T) {
 	for _, name := range presets.Names() {
 		c := presetModel(t, name)
 		d := float64(c.DModel)
-		if s := c.Embedding.Scale; s != 1 && math.Abs(s/math.Sqrt(d)-1) > 1e-15 {
+		if s := c.Embedding.Scale; s != 1 && math.Abs(float64(s)/math.Sqrt(d)-1) > 1e-15 {
 			t.Errorf("%s multiplies the embedding by %v, sqrt(d) is %v", name, s, math.Sqrt(d))
 		}
-		if s := c.Logits.Scale; s != 1 && math.Abs(s*math.Sqrt(d)-1) > 1e-15 {
+		if s := c.Logits.Scale; s != 1 && math.Abs(float64(s)*math.Sqrt(d)-1) > 1e-15 {
 			t.Errorf("%s multiplies the logits by %v, 1/sqrt(d) is %v", name, s, 1/math.Sqrt(d))
 		}
 	}

@@ -213,8 +213,8 @@ func (c *config) model() (nn.Config, error) {
 		Window: c.windows, Bias: biases(c.qkvBias, c.projBias), Causal: c.causal,
 	}
 	m.Position = nn.PositionList{c.position()}
-	m.Embedding.Tied, m.Embedding.Scale = c.tied, c.embedScale
-	m.Logits = nn.LogitsConfig{Scale: c.logitScale, Softcap: c.logitCap}
+	m.Embedding.Tied, m.Embedding.Scale = c.tied, nn.WidthFloat(c.embedScale)
+	m.Logits = nn.LogitsConfig{Scale: nn.WidthFloat(c.logitScale), Softcap: c.logitCap}
 	return m.Resolve(0)
 }
 
