@@ -46,6 +46,9 @@ func (in *interrupts) listen(ch <-chan os.Signal) {
 				os.Exit(killedBy(s))
 			}
 			in.cancel(stopped{s})
+			if barFits(in.stderr) {
+				fmt.Fprintln(in.stderr) // below the bar
+			}
 			fmt.Fprintln(in.stderr, "ablate: interrupted: finishing the step and saving; once more to stop at once")
 		case <-in.ended:
 			return
