@@ -263,7 +263,13 @@ func TestPlacementsOfPresets(t *testing.T) {
 func TestScalesOfPresets(t *testing.T) {
 	for _, name := range presets.Names() {
 		c := presetModel(t, name)
-		d := float64(c.DModel)
+		d, word := float64(c.DModel), strings.SplitN(name, "-", 2)[0]
+		if scaled := slices.Contains([]string{"vaswani2017", "gemma1", "gemma2", "gemma3", "deepnorm", "dyt"}, word); scaled != (c.Embedding.Scale != 1) {
+			t.Errorf("%s multiplies the embedding by %v", name, c.Embedding.Scale)
+		}
+		if scaled := slices.Contains([]string{"t5", "palm"}, word); scaled != (c.Logits.Scale != 1) {
+			t.Errorf("%s multiplies the logits by %v", name, c.Logits.Scale)
+		}
 		if s := c.Embedding.Scale; s != 1 && math.Abs(float64(s)/math.Sqrt(d)-1) > 1e-15 {
 			t.Errorf("%s multiplies the embedding by %v, sqrt(d) is %v", name, s, math.Sqrt(d))
 		}
