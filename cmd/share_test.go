@@ -61,7 +61,7 @@ func TestCrowdOnOneExperiment(t *testing.T) {
 	w := newWorkbench(t)
 	w.want(exitDone, "run experiment.yaml --progress off --out alone")
 	var all []*process
-	for range crowd / 4 {
+	for range crowd / 6 {
 		all = append(all, w.start("run", "experiment.yaml", "--progress", "plain", "--threads", "1", "--json"))
 	}
 	ran := 0
