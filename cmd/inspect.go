@@ -11,6 +11,7 @@ import (
 	"ablate/experiments/sweep"
 	"ablate/graph"
 	"ablate/nn"
+	"ablate/train"
 )
 
 // inspected is what inspect --json prints.
@@ -20,6 +21,7 @@ type inspected struct {
 	KVBytes     int             `json:"kv_bytes_per_token_fp16"`
 	KVCache     cacheBytes      `json:"kv_bytes_of_context_fp16"`
 	Preset      *listedPreset   `json:"preset,omitempty"`
+	Groups      []train.Group   `json:"update_groups"`
 	Decay       []inspectedSpec `json:"params"`
 }
 
@@ -44,13 +46,19 @@ type inspectedSpec struct {
 	Shape []int  `json:"shape"`
 	Role  string `json:"role"`
 	Decay bool   `json:"decay"`
+	LR    string `json:"-"` // factor of the learning rate, where it is not 1
 }
 
-func newInspected(c nn.Config, a nn.Attestation, g *graph.Graph, plan *graph.Plan) inspected {
-	r := inspected{Attestation: a, Train: plan.Stats, KVBytes: 2 * a.KVCachePerToken}
-	r.KVCache = newCacheBytes(c, r.KVBytes)
+func newInspected(c sweep.Config, a nn.Attestation, g *graph.Graph, plan *graph.Plan) inspected {
+	r := inspected{Attestation: a, Train: plan.Stats, KVBytes: 2 * a.KVCachePerToken, Groups: c.Train.Groups(g.Params())}
+	r.KVCache = newCacheBytes(c.Model, r.KVBytes)
 	for _, p := range g.Params() {
-		r.Decay = append(r.Decay, inspectedSpec{p.Name, p.Shape, p.Role, p.Decay})
+		f := c.Train.Factors(p)
+		spec := inspectedSpec{p.Name, p.Shape, p.Role, f.Decay != 0, ""}
+		if f.LR != 1 {
+			spec.LR = fmt.Sprintf("  lr × %.4g", f.LR)
+		}
+		r.Decay = append(r.Decay, spec)
 	}
 	return r
 }
@@ -73,16 +81,19 @@ func (a *app) inspect() *cobra.Command {
 			}
 			g, err := m.Train(graph.Float32, cfg.Train.Batch, cfg.Model.Context)
 			if err != nil {
-				return err
+				return &exitError{exitUsage, fmt.Errorf("model: %w", err)}
 			}
 			if dot != "" {
 				return writeDOT(g, dot)
+			}
+			if err := sweep.CheckUpdates(cfg, g); err != nil {
+				return &exitError{exitUsage, err}
 			}
 			plan, err := graph.NewPlan(g, sweep.Recompute(cfg.Train))
 			if err != nil {
 				return err
 			}
-			r := newInspected(cfg.Model, m.Attest(g), g, plan)
+			r := newInspected(cfg, m.Attest(g), g, plan)
 			preset, err := presetOf(args)
 			if err != nil {
 				return err
@@ -180,6 +191,11 @@ func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
 		}
 	}
 	a.printf("weight decay  on %d tensors, not on the %d others\n", decayed, all-decayed)
+	for _, g := range r.Groups {
+		if g.LR != 1 || g.Decay != 0 && g.Decay != 1 {
+			a.printf("updates       %v\n", g)
+		}
+	}
 	a.printf("FLOPs         %.4g a token of a training step\n", m.FLOPsPerToken)
 	a.printf("KV cache      %d elements a token, %d bytes in 16 bits\n", m.KVCachePerToken, r.KVBytes)
 	const MiB = 1 << 20
@@ -199,7 +215,7 @@ func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
 		if p.Decay {
 			note = "  decay"
 		}
-		a.printf("  %-32s %-14v %-15s%s\n", p.Name, p.Shape, p.Role, note)
+		a.printf("  %-32s %-14v %-15s%s%s\n", p.Name, p.Shape, p.Role, note, p.LR)
 	}
 }
 

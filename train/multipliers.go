@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"ablate/graph"
 )
@@ -85,6 +86,11 @@ type Group struct {
 	Roles   []string `json:"roles"`
 	Tensors int      `json:"tensors"`
 	Params  int      `json:"params"`
+}
+
+// String is the group in words: "17 tensors (embedding, ffn): lr × 1, weight decay × 1".
+func (g Group) String() string {
+	return fmt.Sprintf("%d tensors (%s): lr × %.4g, weight decay × %.4g", g.Tensors, strings.Join(g.Roles, ", "), g.LR, g.Decay)
 }
 
 // Groups sorts the parameters of a model by their factors, in the order of the first

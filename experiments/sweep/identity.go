@@ -17,7 +17,7 @@ const idLength = 12
 // canonical JSON, that stands for what was before there was a choice. With that value
 // they are left out, so that those runs are found again.
 var laterKeys = map[string]string{
-	"train.on_nonfinite":    `"stop"`,
+	"train.on_nonfinite":     `"stop"`,
 	"train.multipliers":      `{"lr":{},"weight_decay":{}}`,
 	"model.init.zero_out":    `false`,
 	"model.init.multipliers": `{}`,

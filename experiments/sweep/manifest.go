@@ -66,11 +66,16 @@ func (d *design) modelManifest() map[string]any {
 	for l, b := range a.Blocks {
 		norms[l] = len(b.Norms)
 	}
+	updates := make([]string, len(d.updates))
+	for i, g := range d.updates {
+		updates[i] = g.String()
+	}
 	return map[string]any{
 		"placement": strings.Join(a.Placements(), "; "), "layers": len(a.Blocks), "norms_per_block": strings.Join(runs(norms), ", "),
 		"embedding_norm": a.EmbeddingNorm, "final_norm": a.FinalNorm, "tied": a.Tied,
 		"params":          map[string]any{"total": a.Params, "non_embedding": a.NonEmbedding, "by_role": a.ByRole},
 		"flops_per_token": a.FLOPsPerToken, "kv_cache_elements_per_token": a.KVCachePerToken,
+		"updates": strings.Join(updates, "; "),
 	}
 }
 

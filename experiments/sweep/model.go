@@ -27,8 +27,8 @@ func measure(c Config) (Size, error) {
 	if err != nil {
 		return Size{}, err
 	}
-	if err := c.Train.Multipliers.Check(g.Params()); err != nil {
-		return Size{}, keyed("train.multipliers.", err)
+	if err := CheckUpdates(c, g); err != nil {
+		return Size{}, err
 	}
 	a := m.Attest(g)
 	for l, b := range a.Blocks {
@@ -37,6 +37,15 @@ func measure(c Config) (Size, error) {
 		}
 	}
 	return Size{Params: int64(a.Params), FLOPs: a.FLOPsPerToken}, nil
+}
+
+// CheckUpdates reports multipliers of the training that do nothing to the parameters
+// of the model's graph; each error starts with its key.
+func CheckUpdates(c Config, g *graph.Graph) error {
+	if err := c.Train.Multipliers.Check(g.Params()); err != nil {
+		return keyed("train.multipliers.", err)
+	}
+	return nil
 }
 
 // keyed puts a prefix before every part of an error.
@@ -55,6 +64,7 @@ func keyed(prefix string, err error) error {
 type design struct {
 	train, eval *graph.Graph
 	attestation nn.Attestation
+	updates     []train.Group
 	memory      Memory
 	recompute   graph.Option
 }
@@ -79,7 +89,7 @@ func newDesign(c Config, corpus *data.Corpus, threads int) (*design, error) {
 	if d.eval, err = model.Eval(graph.Float32, c.Train.Batch, c.Model.Context); err != nil {
 		return nil, err
 	}
-	d.attestation = model.Attest(d.train)
+	d.attestation, d.updates = model.Attest(d.train), c.Train.Groups(d.train.Params())
 	d.memory = fixedMemory(c, int64(d.attestation.Params), corpus)
 	for _, g := range []*graph.Graph{d.train, d.eval} {
 		p, err := graph.NewPlan(g, Recompute(c.Train))
