@@ -108,14 +108,11 @@ func layout(blocks []*block) int {
 	return size
 }
 
-// place finds the lowest offset at which b overlaps nothing that is alive.
+// place finds a place for b among the blocks that are alive, in the order of
+// their offsets: the lowest that b can take over, or else the first gap.
 func place(b *block, placed []*block) int {
-	for _, p := range placed {
-		if p.takenOverBy(b) && !slices.ContainsFunc(placed, func(o *block) bool {
-			return o.overlaps(p.off, b.room) && (o.off != p.off || !o.takenOverBy(b))
-		}) {
-			return p.off
-		}
+	if off, ok := takeOver(b, placed); ok {
+		return off
 	}
 	off := 0
 	for _, p := range placed {
@@ -127,7 +124,31 @@ func place(b *block, placed []*block) int {
 	return off
 }
 
-func (b *block) overlaps(off, room int) bool { return b.off < off+room && off < b.off+b.room }
+// takeOver finds the lowest offset at which b can take over from one block or
+// several, and overlaps nothing else. It goes through placed once, so that
+// planning a deep model does not take the cube of its depth: a candidate is
+// sound when everything before it has ended and nothing begins before its end.
+func takeOver(b *block, placed []*block) (off int, ok bool) {
+	candidate, ended := -1, 0 // ended: the end of what does not stand at the candidate's place
+	for _, p := range placed {
+		if candidate >= 0 && p.off >= candidate+b.room {
+			return candidate, true
+		}
+		switch {
+		case candidate >= 0 && p.off == candidate && p.takenOverBy(b):
+			continue
+		case candidate >= 0: // p overlaps it
+			ended = max(ended, candidate+b.room)
+			candidate = -1
+		}
+		if p.off >= ended && p.takenOverBy(b) {
+			candidate = p.off
+			continue
+		}
+		ended = max(ended, p.off+p.room)
+	}
+	return candidate, candidate >= 0
+}
 
 // takenOverBy says whether n may stand exactly where b stood: every worker has
 // done with its rows of b when it comes to its rows of n, and those rows are
