@@ -5,7 +5,7 @@ export CGO_ENABLED ?= 0
 
 BIN := bin/ablate
 
-.PHONY: help build run report test race fuzz crash bench lint generate cross clean FORCE
+.PHONY: help build run report test race fuzz crash theory bench lint generate cross clean FORCE
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ fuzz: ## fuzz every parser for a short while each (FUZZTIME=5s)
 
 crash: ## kill a run at random, resume it, compare its bytes with an undisturbed one (CRASH_TIME=2m)
 	@CRASH_TIME=$${CRASH_TIME:-2m} go test ./cmd -run '^TestCrash$$' -count=1 -v -timeout 0
+
+theory: ## measure what theory says of models at initialisation (a minute; docs/theory.md has the result)
+	@ABLATE_THEORY=1 go test ./nn -run '^TestTheory$$' -count=1 -v
 
 bench: build ## measure the speed of the training step
 	@$(BIN) bench
