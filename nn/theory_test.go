@@ -197,8 +197,9 @@ func theoryScaledProjections(t *testing.T) {
 //
 //	‖g_0‖/‖g_L‖ = √(1 + Σ f²) = √(‖x_L‖²/‖x_0‖²)
 //
-// and under post not at all; what is safe to say of post is only the bound of its
-// identity path, ∏ (1 + f²)^-½, with f² ≈ 1 a branch here.
+// and under post not at all. All that is safe to assert of post is that more arrives
+// than along its identity path, ∏ (1 + f²)^-½ over 2L branches; f = 1, which is more
+// than they have here, makes that 2^-L.
 func theoryDepthGain(t *testing.T) {
 	for _, layers := range []int{4, 8, 16, 32} {
 		all := profiles(t, theory("pre", layers, "xavier"))
