@@ -58,6 +58,9 @@ func readConfig(o *object, params int) *config {
 	optional(o, "tied", &c.tied)
 	optional(o, "embed_scale", &c.embedScale)
 	optional(o, "logit_scale", &c.logitScale)
+	if c.embedScale <= 0 || c.logitScale <= 0 { // package nn has words below 0
+		o.bad("embed_scale %g, logit_scale %g: only numbers above 0 are computed", c.embedScale, c.logitScale)
+	}
 	optional(o, "logit_softcap", &c.logitCap)
 	optional(o, "ignore_index", &c.ignore)
 	o.end()
@@ -155,7 +158,9 @@ func (c *config) readAttention(o *object) {
 func (c *config) readPosition(o *object) {
 	c.pos, c.rope, c.buckets, c.maxDistance = "learned", nn.NewPosition("rope"), 32, 128
 	optional(o, "pos", &c.pos)
-	optional(o, "rope_style", &c.rope.Layout)
+	if optional(o, "rope_style", &c.rope.Layout); c.rope.Layout != "half" && c.rope.Layout != "interleaved" {
+		o.bad("rope_style: %q is not known; known: half, interleaved", c.rope.Layout)
+	}
 	optional(o, "rope_base", &c.rope.Base)
 	optional(o, "rope_fraction", &c.rope.Fraction)
 	if s := o.sub("rope_scaling"); s != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -94,6 +95,13 @@ func optional[T any](o *object, key string, dst *T) bool {
 		o.bad("%s: null is no value", key)
 		return false
 	}
+	if n, isInt := any(dst).(*int); isInt {
+		var x float64 // other writers have 64.0 for 64
+		if err := json.Unmarshal(raw, &x); err == nil && x == math.Trunc(x) && math.Abs(x) <= 1<<53 {
+			*n = int(x)
+			return true
+		}
+	}
 	if err := json.Unmarshal(raw, dst); err != nil {
 		o.bad("%s: %v", key, err)
 		return false
@@ -176,6 +184,38 @@ func (o *object) tensor(key string) tensor {
 		return tensor{}
 	}
 	return t
+}
+
+// integers reads a field of nested lists of one shape, which has no empty axis.
+func (o *object) integers(key string) (data []int32, shape []int) {
+	var root any
+	required(o, key, &root)
+	for at := root; ; {
+		list, ok := at.([]any)
+		if !ok {
+			break
+		}
+		if len(list) == 0 {
+			o.bad("%s: rows of one length are wanted", key)
+			return nil, nil
+		}
+		shape, at = append(shape, len(list)), list[0]
+	}
+	var take func(at any, rest []int) bool
+	take = func(at any, rest []int) bool {
+		if len(rest) == 0 {
+			x, ok := at.(float64)
+			data = append(data, int32(x))
+			return ok && float64(int32(x)) == x
+		}
+		list, _ := at.([]any)
+		return len(list) == rest[0] && !slices.ContainsFunc(list, func(e any) bool { return !take(e, rest[1:]) })
+	}
+	if len(shape) == 0 || !take(root, shape) {
+		o.bad("%s: rows of one length of whole numbers are wanted", key)
+		return nil, nil
+	}
+	return data, shape
 }
 
 // tensors reads a field that maps names to tensors.

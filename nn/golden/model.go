@@ -117,6 +117,11 @@ func (x *modelRun[T]) compareGradients() {
 		}
 		got, want = append(got, math.Sqrt(param[name])), append(want, n)
 	}
+	for _, name := range sortedKeys(f.paramNorms) {
+		if _, ok := f.params[name]; !ok {
+			r.problem("param_grad_norms: %s is no parameter", name)
+		}
+	}
 	r.compare("param_grad_norms", got, want, x.lim.paramNorms)
 	worsen(&r.LayerGradNormErr, r.compare("layer_grad_norms", layer, f.layerNorms, x.lim.norms))
 	worsen(&r.LayerGradNormErr, r.compare("total_grad_norm", []float64{math.Sqrt(total)}, []float64{f.totalNorm}, x.lim.norms))

@@ -148,6 +148,14 @@ func (f *modelFile) readTraining(o *object) {
 		return
 	}
 	for i, e := range trace {
+		for _, key := range sortedKeys(e) {
+			if key != "loss" && key != "grad_norm_before_clip" {
+				o.bad("train: trace: not known: %s", key)
+			}
+		}
+		if _, ok := e["loss"]; !ok {
+			o.bad("train: step %d has no loss", i)
+		}
 		t.losses = append(t.losses, e["loss"])
 		if n, ok := e["grad_norm_before_clip"]; ok && i < len(trace)-1 {
 			t.norms = append(t.norms, n)
@@ -195,8 +203,10 @@ func (f *modelFile) checkShapes() error {
 			want("grads: "+name, g.shape, f.params[name].shape...)
 		}
 	}
-	if len(f.grads) != len(f.params) {
-		errs = append(errs, fmt.Errorf("grads: %d for %d parameters", len(f.grads), len(f.params)))
+	for _, name := range sortedKeys(f.grads) {
+		if _, ok := f.params[name]; !ok {
+			errs = append(errs, fmt.Errorf("grads: %s is no parameter", name))
+		}
 	}
 	return errorsOf(errs)
 }

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ func readAttention(o *object, f *opFile) {
 	var alibi bool
 	qkNorm, eps := "none", f.eps()
 	at := f.attrs
-	required(at, "scale", &a.Scale)
+	scaled := optional(at, "scale", &a.Scale)
 	optional(at, "causal", &a.Causal)
 	optional(at, "window", &a.Window)
 	optional(at, "softcap", &a.Softcap)
@@ -32,6 +33,9 @@ func readAttention(o *object, f *opFile) {
 	}
 	q, k := f.inputs["q"].shape, f.inputs["k"].shape
 	a.Heads, a.KVHeads = q[2], k[2]
+	if !scaled {
+		a.Scale = 1 / math.Sqrt(float64(q[3]))
+	}
 	if alibi {
 		a.Slopes = ops.ALiBiSlopes(a.Heads)
 	}

@@ -42,14 +42,12 @@ func readRoPE(o *object, f *opFile) {
 		at.bad("%d rotated dims of %d, %d positions of %d", r, shape[3], len(positions), shape[1])
 		return
 	}
-	for i, p := range positions {
-		if p != positions[0]+i || p < 0 {
-			at.bad("positions: %v are not consecutive from 0 or more", positions)
-			return
-		}
-	}
 	w, factor := ops.RoPEFrequencies(r, base, scaling.Op())
-	cos, sin := ops.RoPETables(w, factor, positions[0], len(positions))
+	var cos, sin []float64
+	for _, p := range positions {
+		c, s := ops.RoPETables(w, factor, p, 1)
+		cos, sin = append(cos, c...), append(sin, s...)
+	}
 	f.checkTables(r, shape[3], w, factor, cos, sin)
 	f.plan.shape = func(_ string, t tensor) []int { return []int{t.shape[0], t.shape[1], t.shape[2] * t.shape[3]} }
 	f.plan.build = func(s *graph.Scope, in map[string]*graph.Node) *graph.Node {

@@ -76,19 +76,18 @@ func readLinear(o *object, f *opFile) {
 }
 
 func readEmbedding(o *object, f *opFile) {
-	var ids [][]int32
-	required(f.attrs, "indices", &ids)
-	if !f.want(o, map[string]int{"w": 2}) || !rectangular(f.attrs, "indices", ids) {
+	ids, _ := f.attrs.integers("indices")
+	if !f.want(o, map[string]int{"w": 2}) || len(ids) == 0 {
 		return
 	}
-	for _, id := range slices.Concat(ids...) {
+	for _, id := range ids {
 		if id < 0 || int(id) >= f.inputs["w"].shape[0] {
 			f.attrs.bad("indices: %d is no row of %v", id, f.inputs["w"].shape)
 			return
 		}
 	}
 	f.plan.build = func(s *graph.Scope, in map[string]*graph.Node) *graph.Node {
-		return ops.Embedding(in["w"], s.IntTable("indices", slices.Concat(ids...), len(ids), len(ids[0])))
+		return ops.Embedding(in["w"], s.IntTable("indices", ids, len(ids)))
 	}
 }
 
@@ -103,19 +102,23 @@ func rectangular(o *object, key string, rows [][]int32) bool {
 
 func readSoftmax(o *object, f *opFile) {
 	f.lastAxis()
-	var mask [][]int32
-	masked := optional(f.attrs, "mask", &mask)
-	if !f.want(o, map[string]int{"x": anyRank}) || masked && !rectangular(f.attrs, "mask", mask) {
+	var mask []int32
+	var shape []int
+	masked := f.attrs.has("mask")
+	if masked {
+		mask, shape = f.attrs.integers("mask")
+	}
+	if !f.want(o, map[string]int{"x": anyRank}) {
 		return
 	}
-	if masked && !slices.Equal(f.inputs["x"].shape, []int{len(mask), len(mask[0])}) {
-		f.attrs.bad("mask: %d rows of %d for x of shape %v", len(mask), len(mask[0]), f.inputs["x"].shape)
+	if x := f.inputs["x"].shape; masked && !slices.Equal(x, shape) {
+		f.attrs.bad("mask: shape %v for x of shape %v", shape, x)
 	}
 	f.plan.build = func(s *graph.Scope, in map[string]*graph.Node) *graph.Node {
 		if !masked {
 			return ops.Softmax(in["x"])
 		}
-		return ops.MaskedSoftmax(in["x"], s.IntTable("mask", slices.Concat(mask...), len(mask), len(mask[0])))
+		return ops.MaskedSoftmax(in["x"], s.IntTable("mask", mask, in["x"].Shape()...))
 	}
 }
 

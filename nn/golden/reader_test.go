@@ -153,6 +153,7 @@ func TestOpDifferencesAreSeen(t *testing.T) {
 func TestErrorsNameWhatIsWrong(t *testing.T) {
 	model := load(t, "testdata/s08_lns_rms_reglu_ropepartial_mqa_L3.json.gz")
 	op := load(t, "testdata/op_attention_softcap_kv2.json.gz")
+	slopes := load(t, "testdata/op_alibi_slopes_h4.json.gz")
 	decoded := load(t, "testdata/s24_pre_ln_swa_learned_qkvbiasonly_decode.json.gz")
 	set := func(v any) func(any) any { return func(any) any { return v } }
 	for _, c := range []struct {
@@ -177,6 +178,8 @@ func TestErrorsNameWhatIsWrong(t *testing.T) {
 		{"overflowing shape", edit(t, op, set([]int{1 << 40, 1 << 40, 4, 6}), "inputs", "q", "shape"), "does not fit 336 numbers"},
 		{"negative shape", edit(t, op, set([]int{-2, -7, 4, 6}), "inputs", "q", "shape"), "does not fit 336 numbers"},
 		{"missing gradient", edit(t, op, set(nil), "grads", "v"), "grads: v has shape []"},
+		{"gradient too many", edit(t, op, set(map[string]any{"shape": []int{1}, "data": []int{1}}), "grads", "sink"), "grads: sink is no input"},
+		{"input of a table", edit(t, slopes, set(map[string]any{"shape": []int{1}, "data": []int{1}}), "inputs", "sink"), "inputs: sink is not known"},
 		{"unknown key", edit(t, model, set(1), "config", "n_experts"), "config: not known: n_experts"},
 		{"unknown part", edit(t, model, set(1), "attention_maps"), "not known: attention_maps"},
 		{"format", edit(t, model, set("golden3"), "format"), `format "golden3" is not known`},
@@ -187,6 +190,9 @@ func TestErrorsNameWhatIsWrong(t *testing.T) {
 		{"position", edit(t, model, set("xpos"), "config", "pos"), `unknown position encoding "xpos"`},
 		{"scaling", edit(t, model, set("longrope"), "config", "rope_scaling", "type"), `config.rope_scaling: type "longrope" is not known`},
 		{"scaling key", edit(t, model, set(2), "config", "rope_scaling", "alpha"), "config.rope_scaling: not known: alpha"},
+		{"rope style", edit(t, decoded, set("neox"), "config", "rope_style"), `config: rope_style: "neox" is not known`},
+		{"word for a scale", edit(t, model, set(-1), "config", "embed_scale"), "config: embed_scale -1, logit_scale 1: only numbers above 0"},
+		{"word for a factor", edit(t, model, set(-2), "config", "logit_scale"), "config: embed_scale 1, logit_scale -2: only numbers above 0"},
 		{"half a size", edit(t, model, set(8.5), "config", "T"), "config: T: "},
 		{"layers", edit(t, model, set(1000000000), "config", "n_layer"), "n_layer: "},
 		{"context", edit(t, model, set(1<<20), "config", "T"), "activations; at most"},
@@ -199,6 +205,9 @@ func TestErrorsNameWhatIsWrong(t *testing.T) {
 		{"continuation", edit(t, decoded, set(3), "decode", "tokens", 5), "decode: tokens: not a prompt"},
 		{"rows", edit(t, decoded, set([]int{11, 17}), "decode", "logits", "shape"), "decode: logits: shape [11 17]; [17 11] is wanted"},
 		{"part of decode", edit(t, decoded, set(1), "decode", "beam"), "decode: not known: beam"},
+		{"part of trace", edit(t, model, set(1), "train", "trace", 0, "lr"), "train: trace: not known: lr"},
+		{"trace without loss", edit(t, model, set(nil), "train", "trace", 3, "loss"), "train: step 3 has no loss"},
+		{"gradient of nothing", edit(t, model, set(map[string]any{"shape": []int{1}, "data": []int{1}}), "grads", "sink"), "grads: sink is no parameter"},
 		{"trace", edit(t, model, set([]any{}), "train", "trace"), "train: a trace of 0 steps"},
 	} {
 		_, err := Verify("dir/file.json", c.data, graph.Float64)
@@ -208,6 +217,14 @@ func TestErrorsNameWhatIsWrong(t *testing.T) {
 	}
 	if _, err := Verify("x", op, graph.Int32); err == nil {
 		t.Error("integers pass as a precision")
+	}
+}
+
+func TestNormOfNoParameter(t *testing.T) {
+	data := load(t, "testdata/m01_pre_ln_gelu_learned_mha_tied_bias.json.gz")
+	r, err := Verify("x", edit(t, data, func(any) any { return 1 }, "param_grad_norms", "sink"), graph.Float64)
+	if err != nil || r.OK || !strings.Contains(strings.Join(r.Problems, "\n"), "param_grad_norms: sink is no parameter") {
+		t.Errorf("%v, problems %v", err, r.Problems)
 	}
 }
 
