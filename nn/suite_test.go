@@ -179,6 +179,32 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
+// Every variant descends: two small steps against the gradient, each of which
+// lowers the loss on the same batch.
+func TestEveryVariantTrainsTwoSteps(t *testing.T) {
+	for _, v := range variants() {
+		r := newRunner[float32](t, v.cfg, 2, batch)
+		r.prog.Run()
+		last := r.mean()
+		for step := range 2 {
+			sq := 0.0
+			for _, g := range r.params.Grads() {
+				sq += float64(g) * float64(g)
+			}
+			lr := float32(0.002 / max(1, math.Sqrt(sq)))
+			for i, g := range r.params.Grads() {
+				r.params.Values()[i] -= lr * g
+			}
+			r.prog.Run()
+			if now := r.mean(); !(now < last) {
+				t.Errorf("%s: step %d takes the loss from %v to %v", v.name, step, last, now)
+			} else {
+				last = now
+			}
+		}
+	}
+}
+
 func TestAttestation(t *testing.T) {
 	for _, v := range variants() {
 		r := newRunner[float32](t, v.cfg, 1, batch)

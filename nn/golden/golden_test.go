@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ablate/graph"
+	"ablate/ops/kernel"
 )
 
 // files lists the reference vectors of testdata by name.
@@ -39,6 +40,24 @@ func load(t testing.TB, path string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// The models of the reference vectors hold whatever instructions the kernels
+// use. In float64 all paths run the same code.
+func TestModelsHoldOnEveryPath(t *testing.T) {
+	for _, path := range kernel.Paths() {
+		restore, err := kernel.ForcePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files(t, "[ms]*") {
+			r, err := Verify(filepath.Base(file), load(t, file), graph.Float32)
+			if err != nil || !r.OK {
+				t.Errorf("%s with %s: %v, %v", file, path, err, r.Problems)
+			}
+		}
+		restore()
+	}
 }
 
 func TestAllFilesHold(t *testing.T) {
