@@ -57,19 +57,22 @@ func runLocked(ctx context.Context, c *Cell, run string, o Options) (s metrics.S
 	if err := os.MkdirAll(run, 0o777); err != nil {
 		return s, false, err
 	}
-	l, err := lockDir(run)
+	l, err := lockDir(run, o.Force)
 	if err != nil {
 		return s, false, err
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
 	old, err := readSummary(run)
+	unreadable := err != nil && !errors.Is(err, fs.ErrNotExist)
+	finished := err == nil && old.ConfigHash == c.Hash && (old.Status == metrics.Done || old.Status == metrics.Diverged)
 	switch {
-	case err == nil && !o.Force && old.ConfigHash == c.Hash && (old.Status == metrics.Done || old.Status == metrics.Diverged):
+	case finished && !o.Force:
 		old.Dir = run
 		return old, true, nil
-	case err != nil && !errors.Is(err, fs.ErrNotExist) && !o.Force:
+	case unreadable && !o.Force:
 		return s, false, err
 	}
+	o.Force = o.Force && (finished || unreadable) // what is unfinished continues all the same
 	s, err = execute(ctx, c, run, o)
 	return s, false, err
 }

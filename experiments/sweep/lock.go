@@ -18,12 +18,20 @@ type Locked struct {
 	Dir  string
 	PID  int    // 0 if it has not said yet
 	Host string // "" if it has not said yet
+	// Elsewhere says that the lock itself is free, but a process on another host
+	// has not said that it is done: either it died, or this file system does not
+	// show its lock to other hosts. Waiting would not tell; --force takes the
+	// directory over.
+	Elsewhere bool
 }
 
 func (e *Locked) Error() string {
 	owner := "another process"
 	if e.PID != 0 {
 		owner = fmt.Sprintf("process %d on %s", e.PID, e.Host)
+	}
+	if e.Elsewhere {
+		return fmt.Sprintf("%s seems to be written by %s, or was when that died there; --force takes it over", e.Dir, owner)
 	}
 	return fmt.Sprintf("%s is being written by %s", e.Dir, owner)
 }
@@ -41,8 +49,9 @@ type owner struct {
 // process ends, however it ends.
 type lock struct{ f *os.File }
 
-// lockDir locks a run directory, or says who holds it with a *Locked.
-func lockDir(dir string) (*lock, error) {
+// lockDir locks a run directory, or says who holds it with a *Locked. force takes
+// over what another host seems to hold, never what this one holds.
+func lockDir(dir string, force bool) (*lock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
@@ -54,7 +63,12 @@ func lockDir(dir string) (*lock, error) {
 		}
 		return nil, ownerOf(f, dir)
 	}
-	host, _ := os.Hostname() // for people only
+	host, _ := os.Hostname() // "" where it has no name
+	if last := ownerOf(f, dir); last.Host != "" && last.Host != host && !force {
+		last.Elsewhere = true
+		f.Close()
+		return nil, last
+	}
 	text, err := json.Marshal(owner{PID: os.Getpid(), Host: host})
 	if err == nil {
 		err = f.Truncate(0)
@@ -81,5 +95,5 @@ func ownerOf(f *os.File, dir string) *Locked {
 	return &Locked{Dir: dir, PID: o.PID, Host: o.Host}
 }
 
-// release gives the directory to others.
-func (l *lock) release() error { return l.f.Close() }
+// release gives the directory to others, on other hosts too.
+func (l *lock) release() error { return errors.Join(l.f.Truncate(0), l.f.Close()) }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ const runSlowly = "SWEEP_TEST_RUN_SLOWLY"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(holdLock); dir != "" {
-		if _, err := lockDir(dir); err != nil {
+		if _, err := lockDir(dir, false); err != nil {
 			panic(err)
 		}
 		os.Stdout.WriteString("locked\n")
@@ -61,7 +62,7 @@ func TestLockExcludesAnotherProcess(t *testing.T) {
 		t.Fatalf("the other process says %q, %v", line, err)
 	}
 
-	_, err = lockDir(dir)
+	_, err = lockDir(dir, false)
 	var held *Locked
 	if !errors.As(err, &held) {
 		t.Fatalf("error is %v", err)
@@ -75,12 +76,12 @@ func TestLockExcludesAnotherProcess(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	in.Close()
-	l, err := lockDir(dir)
+	l, err := lockDir(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.release()
-	if _, err := lockDir(dir); !errors.As(err, &held) || held.PID != os.Getpid() {
+	if _, err := lockDir(dir, false); !errors.As(err, &held) || held.PID != os.Getpid() {
 		t.Errorf("within one process: %v", err)
 	}
 }
@@ -88,7 +89,7 @@ func TestLockExcludesAnotherProcess(t *testing.T) {
 func TestLockAfterRelease(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		l, err := lockDir(dir)
+		l, err := lockDir(dir, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,4 +97,31 @@ func TestLockAfterRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A process on another host that has not said that it is done may still be there.
+func TestLockOfAnotherHost(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, lockFile), []byte(`{"pid":7,"host":"elsewhere.example"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var held *Locked
+	_, err := lockDir(dir, false)
+	if !errors.As(err, &held) || !held.Elsewhere || held.PID != 7 || !strings.Contains(err.Error(), "process 7 on elsewhere.example") || !strings.Contains(err.Error(), "--force") {
+		t.Fatalf("got %v", err)
+	}
+	l, err := lockDir(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockDir(dir, true); !errors.As(err, &held) || held.Elsewhere {
+		t.Errorf("force breaks a lock of this host: %v", err)
+	}
+	if err := l.release(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = lockDir(dir, false); err != nil {
+		t.Fatalf("after the release: %v", err)
+	}
+	l.release()
 }

@@ -128,7 +128,7 @@ func runOne(ctx context.Context, c *Cell, dir string, o Options, patient bool) O
 		out = RunCell(ctx, c, dir, o)
 	}
 	var held *Locked
-	if errors.As(out.Err, &held) && patient {
+	if errors.As(out.Err, &held) && patient && !held.Elsewhere {
 		o.Progress.Note(c, held.Error()+"; it is waited for at the end")
 		return out
 	}
@@ -141,7 +141,10 @@ func runOne(ctx context.Context, c *Cell, dir string, o Options, patient bool) O
 func waitForLocked(ctx context.Context, out []Outcome, dir string, o Options) {
 	for i := range out {
 		var held *Locked
-		for errors.As(out[i].Err, &held) && ctx.Err() == nil {
+		if errors.As(out[i].Err, &held) && held.Elsewhere {
+			continue // told already
+		}
+		for errors.As(out[i].Err, &held) && !held.Elsewhere && ctx.Err() == nil {
 			select {
 			case <-ctx.Done():
 			case <-time.After(waitForOthers):

@@ -329,7 +329,7 @@ func TestCellOfAnotherProcess(t *testing.T) {
 	if err := os.MkdirAll(cell, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	l, err := lockDir(cell)
+	l, err := lockDir(cell, false)
 	if err != nil {
 		t.Fatal(err)
 	}
