@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -227,7 +226,10 @@ func (a *app) dryRun(plan *sweep.Plan, o sweep.Options) error {
 		a.printf("\n")
 		seconds += r.Seconds
 	}
-	jobs := max(1, slices.Max([]int{o.Jobs, 1}))
+	jobs := o.Jobs
+	if jobs == 0 {
+		jobs = min(a.threads, len(rows))
+	}
 	a.printf("%d cells, about %.0f s one after the other on this machine at %.0f GFLOP/s a thread", len(rows), seconds, sweep.AssumedFLOPS()/1e9)
 	if jobs > 1 {
 		a.printf(", %d at once", jobs)
