@@ -29,11 +29,7 @@ func readAxes(tree *config.Tree, all *problems) (axes []Axis) {
 			all.at(tree, path, "%s", reserved(entry.Key))
 			continue
 		}
-		for i, v := range values {
-			if j := indexOf(values[:i], v); j >= 0 {
-				all.at(tree, path, "values %d and %d are the same", j+1, i+1)
-			}
-		}
+		checkDistinct(tree, path, values, all)
 		axes = append(axes, Axis{Key: entry.Key, Pos: entry.Pos, Values: values})
 	}
 	for i, a := range axes {
@@ -181,12 +177,24 @@ func (e *Experiment) checkException(k Axis, all *problems) {
 	}
 }
 
+// checkDistinct reports values of an axis, which stand at a path of a tree, that are
+// the same.
+func checkDistinct(tree *config.Tree, path string, values []*config.Tree, all *problems) {
+	for i, v := range values {
+		if j := indexOf(values[:i], v); j >= 0 {
+			all.at(tree, path, "values %d and %d are the same", j+1, i+1)
+		}
+	}
+}
+
 // inline is a value on one line.
 func inline(v *config.Tree) string { return results.Label(v.Value()) }
 
 func (e *Experiment) checkSeeds(tree *config.Tree, all *problems) {
-	if len(e.Seeds) == 0 && tree.Get("seeds") != nil {
-		all.at(tree, "seeds", "no seed; write [1, 2]")
+	if given := tree.Get("seeds"); given != nil {
+		if items, list := given.Items(); list && len(items) == 0 {
+			all.at(tree, "seeds", "no seed; write [1, 2]")
+		}
 	}
 	for i, s := range e.Seeds {
 		if slices.Contains(e.Seeds[:i], s) {

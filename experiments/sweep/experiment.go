@@ -110,7 +110,24 @@ func Parse(name string, text []byte) (*Experiment, error) {
 	e.Zip = readZip(tree, &all)
 	e.Except = readExcept(tree, &all)
 	e.check(tree, &all)
+	if len(all.list) > 0 {
+		all.add(e.faultsOfArms(tree.Get("base")))
+	}
 	return e, all.err()
+}
+
+// faultsOfArms is what is wrong with the arms of an experiment that will not be
+// planned, so that base and axes are complained about along with the rest.
+func (e *Experiment) faultsOfArms(base *config.Tree) error {
+	crossed := Experiment{Name: e.Name, Base: base, Axes: e.Axes}
+	if base == nil || slices.ContainsFunc(e.Axes, func(a Axis) bool { return len(a.Values) == 0 }) {
+		return nil
+	}
+	arms, err := crossed.arms()
+	if err != nil {
+		return nil // too many cells: said elsewhere
+	}
+	return decode(arms)
 }
 
 // axis returns the axis of a key, or nil.
