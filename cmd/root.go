@@ -57,7 +57,7 @@ func Run(args []string, stdout, stderr io.Writer) (code int) {
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
 	if e := a.stdout.Flush(); err == nil {
 		err = e
 	}
@@ -67,7 +67,7 @@ func Run(args []string, stdout, stderr io.Writer) (code int) {
 	code = exitCode(err)
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(stderr, "ablate: %s\n", printableLines(text))
-		if code == exitCheckpoint {
+		if code == exitCheckpoint && ran.Flags().Lookup("resume") != nil {
 			fmt.Fprintln(stderr, "ablate: --resume never trains from the start")
 		}
 	}
