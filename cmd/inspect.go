@@ -65,7 +65,7 @@ func newInspected(c sweep.Config, a nn.Attestation, g *graph.Graph, plan *graph.
 
 func (a *app) inspect() *cobra.Command {
 	var dot string
-	var params, program bool
+	var params, symbolic, program bool
 	c := &cobra.Command{
 		Use:   "inspect [CONFIG.yaml] [key=value …]",
 		Short: "What the built graph is: blocks, norms, parameters, FLOPs, memory",
@@ -83,8 +83,11 @@ func (a *app) inspect() *cobra.Command {
 			if err != nil {
 				return &exitError{exitUsage, fmt.Errorf("model: %w", err)}
 			}
-			if dot != "" {
+			switch {
+			case dot != "":
 				return writeDOT(g, dot)
+			case symbolic:
+				return g.Dump(a.stdout)
 			}
 			if err := sweep.CheckUpdates(cfg, g); err != nil {
 				return &exitError{exitUsage, err}
@@ -113,6 +116,7 @@ func (a *app) inspect() *cobra.Command {
 	}
 	c.Flags().StringVar(&dot, "dot", "", "write the graph in Graphviz's language to `FILE`")
 	c.Flags().BoolVar(&params, "params", false, "list every parameter")
+	c.Flags().BoolVar(&symbolic, "graph", false, "print the symbolic graph of the training step as text, and nothing else")
 	c.Flags().BoolVar(&program, "program", false, "list every task of the training program")
 	return c
 }
