@@ -185,8 +185,8 @@ func (a *app) printRun(dir string, cells []metrics.Summary) error {
 		return a.printJSON(struct {
 			Dir         string            `json:"dir"`
 			Cells       []metrics.Summary `json:"cells"`
-			Comparisons []struct{}        `json:"comparisons"`
-		}{dir, cells, []struct{}{}})
+			Comparisons any               `json:"comparisons"` // null: no verdicts are given yet
+		}{Dir: dir, Cells: cells})
 	}
 	e, err := results.Load(dir)
 	if err != nil {
