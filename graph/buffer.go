@@ -109,11 +109,20 @@ func elements(s Shape) int {
 // flat vector: one AVX-512 register, one cache line.
 const cacheLine = 64
 
-// alignedBytes allocates n zeroed bytes that start on a cache line.
+// alignedBytes allocates n zeroed bytes that start on a cache line or, where
+// they fill some, on a large page.
 func alignedBytes(n int) []byte {
-	s := make([]byte, n+cacheLine)
-	o := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) & (cacheLine - 1))
-	return s[o : o+n : o+n]
+	align := cacheLine
+	if n >= leastOnLargePages {
+		align = largePage
+	}
+	s := make([]byte, n+align)
+	o := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) & uintptr(align-1))
+	s = s[o : o+n : o+n]
+	if align == largePage {
+		adviseLargePages(s)
+	}
+	return s
 }
 
 // aligned allocates n zeroed elements that start on a cache line.

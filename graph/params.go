@@ -105,10 +105,14 @@ func (p *Params[T]) Values() []T { return p.values }
 // Grads is the flat vector of all gradients, with the same layout.
 func (p *Params[T]) Grads() []T {
 	if p.grads == nil {
-		p.grads = aligned[T](len(p.values))
+		p.grads = p.Vector()
 	}
 	return p.grads
 }
+
+// Vector allocates one more flat vector of the same layout, all zero: for an
+// optimizer's state.
+func (p *Params[T]) Vector() []T { return aligned[T](len(p.values)) }
 
 // Span is where a parameter stands in the flat vectors.
 func (p *Params[T]) Span(name string) (from, to int) {

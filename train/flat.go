@@ -75,10 +75,10 @@ func newFlat[T graph.Float](m *Model[T], o Optimizer[T], c Config) *flat[T] {
 	}
 	f.vec = Vectors[T]{Values: m.Params.Values(), Grads: f.fresh}
 	if c.Accumulate > 1 {
-		f.vec.Grads = make([]T, len(f.fresh))
+		f.vec.Grads = m.Params.Vector()
 	}
 	for range o.State {
-		f.vec.State = append(f.vec.State, make([]T, len(f.fresh)))
+		f.vec.State = append(f.vec.State, m.Params.Vector())
 	}
 	f.gradSq, f.valueSq, f.deltaSq = make([]float64, len(f.all)), make([]float64, len(f.all)), make([]float64, len(f.all))
 	f.before = make(chan []T, m.Team.Size())
