@@ -123,8 +123,51 @@ func (fork) Grad(_, _, dout []*graph.Node) []*graph.Node {
 	return []*graph.Node{d}
 }
 
+// blend is y = 2a + 3b. It computes scales of a and b itself.
+type blend struct{ w [2]int } // places of their weights, 0 for none
+
+func (blend) String() string                                { return "blend" }
+func (blend) Infer(in []graph.Shape) ([]graph.Shape, error) { return in[:1], nil }
+func (blend) Grad(_, _, dout []*graph.Node) []*graph.Node {
+	twice := graph.Add(dout[0], dout[0])
+	return []*graph.Node{twice, graph.Add(twice, dout[0])}
+}
+
+func (o blend) Absorb(prev graph.Op, arg int) (graph.Op, bool) {
+	if prev != (scale{}) || o.w[arg] > 0 {
+		return nil, false
+	}
+	o.w[arg] = 2
+	if o.w[1-arg] > 0 {
+		o.w[arg]++
+	}
+	return o, true
+}
+
+func (o blend) Bind(c *graph.Call) []graph.Task {
+	t := c.Rows(func(i, n int, _ *graph.Worker) {
+		y := graph.Part[float64](c.Out(0), i, n)
+		clear(y)
+		for arg, place := range o.w {
+			for k, v := range graph.Part[float64](c.In(arg), i, n) {
+				if place > 0 {
+					w := graph.Slice[float64](c.In(place))
+					v *= w[k%len(w)]
+				}
+				y[k] += float64(2+arg) * v
+			}
+		}
+	})
+	for _, place := range o.w {
+		if place > 0 {
+			t.Whole = append(t.Whole, c.In(place))
+		}
+	}
+	return []graph.Task{t}
+}
+
 // hardKinds is the number of ways in which hard uses these operations.
-const hardKinds = 7
+const hardKinds = 8
 
 // hard uses one of these operations.
 func hard(kind, parts int, x, y *graph.Node) *graph.Node {
@@ -141,6 +184,8 @@ func hard(kind, parts int, x, y *graph.Node) *graph.Node {
 		return graph.Apply1(negate{parts, false}, x)
 	case 5:
 		return graph.Apply(fork{}, x)[parts%2]
+	case 6:
+		return graph.Apply1(blend{}, x, y)
 	default:
 		f := graph.Apply(fork{}, x)
 		return graph.Add(f[1], graph.Add(f[0], y))

@@ -56,10 +56,13 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	nodes := len(l.calls)
+	if o.fuse {
+		l.absorb()
+	}
 	before := len(l.calls)
 	l.recompute(o.recompute)
 	again := len(l.calls) - before
-	before += again
 	if o.fuse {
 		l.fuse()
 	}
@@ -69,7 +72,7 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	}
 	p := &Plan{lowered: l, schedule: s, blocks: l.blocks(s.values)}
 	p.Stats = Stats{
-		Calls: len(l.calls), Fused: before - len(l.calls), Again: again, Tasks: len(s.tasks), Phases: s.phases, Local: local, Arena: layout(p.blocks),
+		Calls: len(l.calls), Fused: nodes + again - len(l.calls), Again: again, Tasks: len(s.tasks), Phases: s.phases, Local: local, Arena: layout(p.blocks),
 	}
 	for _, b := range p.blocks {
 		for _, v := range b.values {
