@@ -10,7 +10,7 @@ package kernel
 //
 //	s = softcap(Scale·q·k) - Slopes[h]·|i - j| + RelBias[Bucket[i - j + S-1], h]
 //
-// with i the position of the query. Key j is visible iff (not Causal or j ≤ i) and (Window is 0 or
+// with i the position of the query, and q and k turned by TurnQ and TurnK. Key j is visible iff (not Causal or j ≤ i) and (Window is 0 or
 // |i - j| < Window) and (KeyValid is nil or KeyValid[j]). A row with no visible key gives zeros and
 // zero gradients.
 type AttentionShape[E Float] struct {
@@ -24,6 +24,9 @@ type AttentionShape[E Float] struct {
 	Slopes  []float64 // ALiBi (Press, Smith and Lewis 2021, arXiv:2108.12409): one a head, or nil
 	RelBias []E       // T5 (Raffel et al. 2019, arXiv:1910.10683): [buckets, H], or nil
 	Bucket  []int32   // bucket of i - j, at index i - j + S-1; at least Offset+T+S-1 entries
+
+	TurnQ, TurnK   Rotation[E] // of q and k, before their product
+	TurnDQ, TurnDK Rotation[E] // of their gradients, by the opposite angle
 
 	KeyValid []bool // [S], or nil for all
 	Offset   int    // position of query 0; more than 0 when earlier keys come from a cache
@@ -79,7 +82,8 @@ func AttentionScratch[T Float](s *AttentionShape[T]) int {
 	if s.Dropout > 0 {
 		panels++
 	}
-	n := panels*s.panelRows()*PanelWidth + 3*s.K*PanelWidth + 2*PanelWidth + s.tableLen() + cacheLine
+	keys, queries := s.turnedLen()
+	n := panels*s.panelRows()*PanelWidth + 3*s.K*PanelWidth + 2*PanelWidth + keys + queries + s.tableLen() + cacheLine
 	if s.RelBias != nil {
 		n += s.tableLen()
 	}
@@ -133,7 +137,8 @@ func Attention[T Float](o, logSum, q, k, v []T, shape *AttentionShape[T], scratc
 //
 //	dp = m ⊙ (do·vᵀ),  ds = p ⊙ (dp - δ),  dv = (m ⊙ p)ᵀ·do,  dq = Scale·ds·k,  dk = Scale·dsᵀ·q
 //
-// where ds also passes through the softcap's derivative. Heads and queries are taken in order.
+// where ds also passes through the softcap's derivative, q and k are turned, and dq and dk are turned back.
+// Heads and queries are taken in order.
 func AttentionGrad[T Float](dq, dk, dv, dRel, do, o, logSum, q, k, v []T, shape *AttentionShape[T], scratch []T) {
 	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, o: o, logSum: logSum, do: do, dq: dq, dk: dk, dv: dv, dRel: dRel}
 	a.allocate(scratch)

@@ -86,7 +86,7 @@ func newAttentionCase(i int) *attentionCase[float64] {
 func narrowAttention(c *attentionCase[float64]) *attentionCase[float32] {
 	convert := func(s AttentionShape[float64]) AttentionShape[float32] {
 		return AttentionShape[float32]{s.T, s.S, s.H, s.G, s.K, s.LdQ, s.LdK, s.LdV, s.LdO, s.Scale, s.Causal, s.Window, s.Softcap, s.Slopes,
-			narrow(s.RelBias), s.Bucket, s.KeyValid, s.Offset, s.Dropout, s.DropoutKey, s.From, s.To, s.LdDQ, s.LdDK, s.LdDV, s.LdDO}
+			narrow(s.RelBias), s.Bucket, narrowTurn(s.TurnQ), narrowTurn(s.TurnK), narrowTurn(s.TurnDQ), narrowTurn(s.TurnDK), s.KeyValid, s.Offset, s.Dropout, s.DropoutKey, s.From, s.To, s.LdDQ, s.LdDK, s.LdDV, s.LdDO}
 	}
 	n := &attentionCase[float32]{s: convert(c.s), full: convert(c.full), q: narrow(c.q), k: narrow(c.k), v: narrow(c.v), o: narrow(c.o), logSum: narrow(c.logSum),
 		do: narrow(c.do), dq: narrow(c.dq), dk: narrow(c.dk), dv: narrow(c.dv), dRel: narrow(c.dRel)}

@@ -16,9 +16,10 @@ func (a *attention[T]) forwardRow(i int) {
 	if n == 0 {
 		return
 	}
+	a.startQueries(i, 1)
 	q, p := a.qt[:a.K], a.scores[:n]
-	Scale(q, a.q[i*a.LdQ+a.head*a.K:], a.Scale)
-	rowDots(p, a.k[lo*a.LdK+a.kv:], a.LdK, q)
+	Scale(q, a.queries, a.Scale)
+	rowDots(p, a.keys[lo*a.ldKeys:], a.ldKeys, q)
 	a.finishScores(p, i, lo)
 	_, sum := expRow(p, p)
 	if sum == 0 {

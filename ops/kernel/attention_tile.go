@@ -21,6 +21,11 @@ type attention[T Float] struct {
 	qt, dot, ot       []T // queries and rows of do and o of a tile, transposed: [K][PanelWidth]
 	tileLogSum, delta []T // of a tile's rows
 	table, tableGrad  []T // of i - j, from -S
+
+	keys, queries             []T // of the head at hand, and of the tile: as they are, or turned
+	ldKeys, ldQueries         int
+	turnedKeys, turnedQueries []T // [S][K], [PanelWidth][K]
+
 	head, kv          int // head, and first column of its kv head
 	biased, hasWindow bool
 	drop              dropper[T]
@@ -48,6 +53,8 @@ func (a *attention[T]) allocate(scratch []T) {
 		a.kept = take(panel)
 		a.drop = newDropper[T](a.Dropout, a.DropoutKey)
 	}
+	keys, queries := a.turnedLen()
+	a.turnedKeys, a.turnedQueries = take(keys), take(queries)
 	a.table = take(a.tableLen())
 	if a.RelBias != nil {
 		a.tableGrad = take(a.tableLen())
@@ -55,10 +62,11 @@ func (a *attention[T]) allocate(scratch []T) {
 	a.biased, a.hasWindow = a.Slopes != nil || a.RelBias != nil, a.Window > 0
 }
 
-// startHead prepares the table. It is the same for every head unless there is a bias.
+// startHead prepares the keys and the table, which is the same for every head unless there is a bias.
 func (a *attention[T]) startHead(h int) {
-	first := h == a.From*a.H/a.G
-	a.head, a.kv = h, h/(a.H/a.G)*a.K
+	first, group := h == a.From*a.H/a.G, a.H/a.G
+	a.head, a.kv = h, h/group*a.K
+	a.startKeys(h%group == 0)
 	if !first && !a.biased {
 		return
 	}
@@ -128,9 +136,10 @@ func (a *attention[T]) tile(i int) tile {
 
 // product fills the panel of raw scores of a tile: Scale·k·qᵀ, capped, -Inf where a key is not valid.
 func (a *attention[T]) product(t tile) {
-	PackT(a.qt, a.q[t.i*a.LdQ+a.head*a.K:], a.LdQ, a.K, t.m, 0, 1)
+	a.startQueries(t.i, t.m)
+	PackT(a.qt, a.queries, a.ldQueries, a.K, t.m, 0, 1)
 	Scale(a.qt, a.qt, a.Scale)
-	MulPacked(t.n, PanelWidth, a.K, a.k[t.j*a.LdK+a.kv:], a.LdK, a.qt, a.scores, PanelWidth, 0, PanelWidth, Epilogue[T]{})
+	MulPacked(t.n, PanelWidth, a.K, a.keys[t.j*a.ldKeys:], a.ldKeys, a.qt, a.scores, PanelWidth, 0, PanelWidth, Epilogue[T]{})
 	if a.Softcap != 0 {
 		Softcap(a.scores[:t.values], a.scores, a.Softcap)
 		for i, y := range a.scores[:t.values] {
@@ -208,10 +217,10 @@ func (a *attention[T]) backward(i int) {
 	a.dscoresOf(t)
 	a.times(a.kept, a.scores, t)
 
-	q, do := a.q[i*a.LdQ+a.head*a.K:], a.do[i*a.LdDO+a.head*a.K:]
-	mulPanel(t.n, a.K, t.m, a.scores, do, a.LdDO, a.dv[t.j*a.LdDV+a.kv:], a.LdDV)
-	mulPanel(t.n, a.K, t.m, a.dscores, q, a.LdQ, a.dk[t.j*a.LdDK+a.kv:], a.LdDK)
-	mulPanelT(t.m, a.K, t.n, a.dscores, a.k[t.j*a.LdK+a.kv:], a.LdK, dq, a.LdDQ)
+	mulPanel(t.n, a.K, t.m, a.scores, a.do[i*a.LdDO+a.head*a.K:], a.LdDO, a.dv[t.j*a.LdDV+a.kv:], a.LdDV)
+	mulPanel(t.n, a.K, t.m, a.dscores, a.queries, a.ldQueries, a.dk[t.j*a.LdDK+a.kv:], a.LdDK)
+	mulPanelT(t.m, a.K, t.n, a.dscores, a.keys[t.j*a.ldKeys:], a.ldKeys, dq, a.LdDQ)
+	a.turnBack(&a.TurnDQ, dq, a.LdDQ, i, t.m)
 }
 
 // dscoresOf turns raw scores to weights, and computes the gradient of the product Scale·q·k.
@@ -248,8 +257,12 @@ func (a *attention[T]) addTable(t tile) {
 	}
 }
 
-// finishHead adds the gradient of the table to that of the buckets.
+// finishHead turns the gradient of the keys back after the last head of a group, and adds the gradient
+// of the table to that of the buckets.
 func (a *attention[T]) finishHead() {
+	if group := a.H / a.G; a.head%group == group-1 {
+		a.turnBack(&a.TurnDK, a.dk[a.kv:], a.LdDK, 0, a.S)
+	}
 	if a.dRel == nil {
 		return
 	}
