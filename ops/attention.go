@@ -44,7 +44,9 @@ type AttentionOptions struct {
 // over the keys that mask, window and KeyValid leave visible. A query without
 // a visible key gives zeros and has no gradient. The scores are never stored:
 // the gradient computes them again, with one number a query and head that is
-// kept to normalise them (Dao et al. 2022, arXiv:2205.14135).
+// kept to normalise them (Dao et al. 2022, arXiv:2205.14135). Neither are the
+// results of a RoPE that nobody else reads: the heads are turned where they are
+// multiplied.
 func Attention(q, k, v *graph.Node, o AttentionOptions) *graph.Node {
 	a := attention{AttentionOptions: o}
 	a.RelBias, a.KeyValid, a.RNG = nil, nil, nil // operands, which the op does not hold
@@ -63,6 +65,7 @@ func Attention(q, k, v *graph.Node, o AttentionOptions) *graph.Node {
 	if o.Dropout > 0 {
 		a.rng, a.hash = add(o.RNG), nameHash(o.Name)
 	}
+	a.operands = len(in)
 	return graph.Apply(a, in...)[0]
 }
 
@@ -71,10 +74,14 @@ func Attention(q, k, v *graph.Node, o AttentionOptions) *graph.Node {
 type attention struct {
 	AttentionOptions
 	relBias, keyValid, rng int
+	turns                  turns // of q and k
+	operands               int   // their number
 	hash                   uint64
 }
 
-func (o attention) String() string { return fmt.Sprintf("attention{%d/%d}", o.Heads, o.KVHeads) }
+func (o attention) String() string {
+	return fmt.Sprintf("attention{%d/%d}%v", o.Heads, o.KVHeads, o.turns)
+}
 
 func (o attention) Infer(in []graph.Shape) ([]graph.Shape, error) {
 	q, k, v := in[0], in[1], in[2]
@@ -124,7 +131,7 @@ func (o attention) Bind(c *graph.Call) []graph.Task {
 }
 
 func bindAttention[T graph.Float](c *graph.Call, o attention) []graph.Task {
-	a := newSequences[T](c, o, 0)
+	a := newSequences[T](c, o, 0, turns{})
 	t := c.Rows(func(part, parts int, w *graph.Worker) {
 		scratch := graph.Local[T](w, a.scratch)
 		for b := a.batch * part / parts; b < a.batch*(part+1)/parts; b++ {
@@ -140,6 +147,6 @@ func bindAttention[T graph.Float](c *graph.Call, o attention) []graph.Task {
 func (o attention) Grad(in, out, dout []*graph.Node) []*graph.Node {
 	operands := append([]*graph.Node{dout[0], out[0], out[1]}, in...)
 	d := make([]*graph.Node, len(in)) // in the order of the operands, nil for indices
-	copy(d, graph.Apply(attentionGrad{o}, operands...))
+	copy(d, graph.Apply(attentionGrad{forward: o}, operands...))
 	return d
 }

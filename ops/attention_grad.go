@@ -10,7 +10,10 @@ import (
 // attentionGrad has operands do, o, the normalisers, and those of attention,
 // and results dq, dk, dv and, if there is one, the gradient of the relative
 // bias.
-type attentionGrad struct{ forward attention }
+type attentionGrad struct {
+	forward attention
+	back    turns // of dq and dk; the operands count as attention's
+}
 
 // gradOffset is the number of operands before those of attention.
 const gradOffset = 3
@@ -31,7 +34,7 @@ func (o attentionGrad) Bind(c *graph.Call) []graph.Task {
 }
 
 func bindAttentionGrad[T graph.Float](c *graph.Call, o attentionGrad) []graph.Task {
-	a := newSequences[T](c, o.forward, gradOffset)
+	a := newSequences[T](c, o.forward, gradOffset, o.back)
 	var partial *graph.Buffer // of the relative bias, one a part
 	if o.forward.relBias > 0 {
 		partial = c.Scratch(c.Parts(), c.Out(3).Len())
@@ -64,12 +67,13 @@ type sequences[T graph.Float] struct {
 	relBias        *graph.Buffer
 	keyValid       *graph.Buffer
 	rng            *graph.Buffer
+	tables         [4][2]*graph.Buffer        // of rotations, nil for none
 	shapes         []kernel.AttentionShape[T] // one a sequence: parts run at once
 }
 
 // newSequences prepares the shapes of a call whose operands of attention start
 // at offset.
-func newSequences[T graph.Float](c *graph.Call, o attention, offset int) *sequences[T] {
+func newSequences[T graph.Float](c *graph.Call, o attention, offset int, back turns) *sequences[T] {
 	q := c.In(offset).Shape()
 	t, k := q[1], q[2]/o.Heads
 	a := &sequences[T]{o: o, batch: q[0], shapes: make([]kernel.AttentionShape[T], q[0])}
@@ -88,6 +92,7 @@ func newSequences[T graph.Float](c *graph.Call, o attention, offset int) *sequen
 		s.RelBias = make([]T, a.relBias.Len()) // for AttentionScratch: the operand has no memory yet
 		s.Bucket = T5Buckets(t, t, a.relBias.Shape()[0], o.MaxDistance, o.Causal)
 	}
+	a.bindTurns(c, offset, &s, o.turns[0], o.turns[1], back[0], back[1])
 	for b := range a.shapes {
 		a.shapes[b] = s
 		if a.keyValid != nil {
@@ -108,11 +113,16 @@ func (o attention) scale(k int) float64 {
 }
 
 // whole lists what the tasks read beyond their own sequences.
-func (a *sequences[T]) whole() []*graph.Buffer {
-	if a.relBias == nil {
-		return nil
+func (a *sequences[T]) whole() (all []*graph.Buffer) {
+	if a.relBias != nil {
+		all = append(all, a.relBias)
 	}
-	return []*graph.Buffer{a.relBias}
+	for _, t := range a.tables {
+		if t[0] != nil {
+			all = append(all, t[:]...)
+		}
+	}
+	return all
 }
 
 // shape completes the shape of sequence b with what is known only now.
@@ -124,6 +134,11 @@ func (a *sequences[T]) shape(b int) *kernel.AttentionShape[T] {
 	if a.keyValid != nil {
 		for j, v := range row[int32](a.keyValid, b) {
 			s.KeyValid[j] = v != 0
+		}
+	}
+	for i, r := range rotations(s) {
+		if t := a.tables[i]; t[0] != nil {
+			r.Cos, r.Sin = graph.Slice[T](t[0]), graph.Slice[T](t[1])
 		}
 	}
 	if a.rng != nil {

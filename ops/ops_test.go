@@ -29,7 +29,7 @@ func cases() []opCase {
 	}
 	few := []int{1, 3} // rows with which a product reads its weight in place
 	all = append(append(all, linearCases(few)...), fusedCases(few)...)
-	all = append(all, attentionCases()...)
+	all = append(append(all, attentionCases()...), turnedCases()...)
 	return append(all, positionCases()...)
 }
 
