@@ -31,11 +31,16 @@ type phase struct {
 	_     [cacheLine]byte // workers of the next phase count elsewhere
 }
 
-// item is a chain of tasks for one part.
+// item is a chain of tasks for parts [from, to), which take turns at every task:
+// the weights that one has read are still in the cache for the next.
 type item struct {
-	run  []func(part int, w *Worker)
-	part int
+	run      []func(part int, w *Worker)
+	from, to int
 }
+
+// together is the number of parts in an item of a chain, as long as there are
+// as many for every worker. More made no difference.
+const together = 2
 
 // Compile turns g into a program that runs on team and works on params.
 func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (*Program, error) {
@@ -48,7 +53,7 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 	}
 	p := &Program{
 		team: team, stats: plan.Stats, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
-		arena: alignedBytes(plan.Stats.Arena), phases: plan.schedule.items(), workers: make([]Worker, team.Size()),
+		arena: alignedBytes(plan.Stats.Arena), phases: plan.schedule.items(team.Size()), workers: make([]Worker, team.Size()),
 	}
 	bindLeaves(plan.lowered, p, params, readOptions(opts).inputs)
 	p.bindBlocks(plan.blocks)
@@ -108,7 +113,7 @@ func (p *Program) bindBlocks(blocks []*block) {
 
 // items lists the work of every phase: first the chains, which are long, then
 // everything else, which fills the gaps.
-func (s *schedule) items() []phase {
+func (s *schedule) items(workers int) []phase {
 	phases := make([]phase, s.phases)
 	for i := range phases {
 		chains := map[int][]func(int, *Worker){}
@@ -122,14 +127,18 @@ func (s *schedule) items() []phase {
 			}
 		}
 		for _, parts := range order {
-			for part := range parts {
-				phases[i].items = append(phases[i].items, item{chains[parts], part})
+			for from, to := 0, 0; from < parts; from = to {
+				to = from + 1
+				if parts-from >= together*workers {
+					to = from + together
+				}
+				phases[i].items = append(phases[i].items, item{chains[parts], from, to})
 			}
 		}
 		for _, t := range s.tasks {
 			if t.phase == i && !t.Rows {
 				for part := range t.Parts {
-					phases[i].items = append(phases[i].items, item{[]func(int, *Worker){t.Run}, part})
+					phases[i].items = append(phases[i].items, item{[]func(int, *Worker){t.Run}, part, part + 1})
 				}
 			}
 		}
@@ -166,7 +175,9 @@ func (p *Program) work(worker int) {
 			}
 			it := &ph.items[k]
 			for _, run := range it.run {
-				run(it.part, w)
+				for part := it.from; part < it.to; part++ {
+					run(part, w)
+				}
 			}
 		}
 		p.team.barrier()
