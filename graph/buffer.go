@@ -42,10 +42,12 @@ func DtypeOf[T Elem]() Dtype {
 // Buffer is the memory of one value. It is empty until the program that it
 // belongs to has been laid out.
 type Buffer struct {
-	shape Shape
-	n     int // elements
-	dtype Dtype
 	ptr   unsafe.Pointer
+	n     int // elements
+	rows  int // along the first axis, 1 if there is none
+	width int // elements of a row
+	dtype Dtype
+	shape Shape
 	v     *value // the planner's record of this buffer
 }
 
@@ -72,12 +74,11 @@ func Slice[T Elem](b *Buffer) []T {
 
 // Part views part i of n along the first axis: rows [R·i/n, R·(i+1)/n) of R.
 func Part[T Elem](b *Buffer, i, n int) []T {
-	rows := 1
-	if len(b.shape) > 0 {
-		rows = b.shape[0]
+	lo, hi := i, i+1
+	if n != b.rows {
+		lo, hi = b.rows*i/n, b.rows*(i+1)/n
 	}
-	w := b.n / rows
-	return Slice[T](b)[rows*i/n*w : rows*(i+1)/n*w]
+	return Slice[T](b)[lo*b.width : hi*b.width]
 }
 
 // bufferOf wraps memory that somebody else owns.
@@ -91,7 +92,12 @@ func bufferOf[T Elem](shape Shape, x []T) *Buffer {
 }
 
 func newBuffer(shape Shape, dt Dtype) *Buffer {
-	return &Buffer{shape: shape, n: elements(shape), dtype: dt}
+	b := &Buffer{shape: shape, n: elements(shape), rows: 1, dtype: dt}
+	if len(shape) > 0 {
+		b.rows = shape[0]
+	}
+	b.width = b.n / max(b.rows, 1)
+	return b
 }
 
 // bytes is the size of the buffer in memory.
