@@ -111,7 +111,7 @@ func (p *Program) bindBlocks(blocks []*block) {
 	}
 }
 
-// items lists the work of every phase: first the chains, which are long, then
+// items lists the work of every phase for a team: first the chains, which are long, then
 // everything else, which fills the gaps.
 func (s *schedule) items(workers int) []phase {
 	phases := make([]phase, s.phases)
