@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,6 +65,41 @@ func TestInspectJSON(t *testing.T) {
 	}
 	if out := ablate(t, "inspect", "--json", "model.layers=1"); strings.Contains(out, `"preset"`) {
 		t.Errorf("a model without preset has one: %s", out)
+	}
+}
+
+// TestInspectMeasuresInitialValues: those of the presets whose distributions are easily
+// taken for another.
+func TestInspectMeasuresInitialValues(t *testing.T) {
+	const cut = 0.98658 // deviation of N(0, 1) cut at three
+	for name, want := range map[string]map[string]float64{
+		"nanogpt":         {"embed.wte": .02, "embed.wpe": .02, "block.3.attn.wo": .02 / math.Sqrt(24), "block.3.norm1.w": 1, "block.3.norm1.b": 0},
+		"gpt2":            {"embed.wte": .02, "embed.wpe": .01, "block.3.attn.wo": .02},
+		"olmo2":           {"embed.wte": .02 * cut, "block.3.attn.wo": .02 * cut, "head.w": .02 * cut},
+		"hybridnorm":      {"embed.wte": .013975 * cut, "block.3.attn.wq": .013975 * cut, "block.3.ffn.down": .013975 / math.Sqrt(32) * cut},
+		"hybridnorm-tiny": {"embed.wte": .079057 * cut, "block.3.ffn.down": .079057 / math.Sqrt(8) * cut},
+	} {
+		var got struct {
+			Params []struct {
+				Name string
+				RMS  float64 `json:"init_rms"`
+			}
+		}
+		if err := json.Unmarshal([]byte(ablate(t, "inspect", "--json", "model.preset="+name)), &got); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range got.Params {
+			if w, ok := want[p.Name]; ok && math.Abs(p.RMS-w) > 0.05*w {
+				t.Errorf("%s: %s starts at a root mean square of %v, want %v", name, p.Name, p.RMS, w)
+			}
+			delete(want, p.Name)
+		}
+		if len(want) > 0 {
+			t.Errorf("%s has no %v", name, want)
+		}
+	}
+	if out := ablate(t, "inspect", "--params", "model.preset=nanogpt-tiny"); !strings.Contains(out, "  block.0.norm1.w                  [64]           norm            initial rms 1  ") {
+		t.Errorf("parameters are listed as\n%s", out)
 	}
 }
 

@@ -77,6 +77,7 @@ type LogitsConfig struct {
 type InitConfig struct {
 	Kind        InitName          `key:"kind" default:"nanogpt" doc:"which distribution"`
 	Std         float64           `key:"std" default:"0.02" range:">0" doc:"standard deviation, for the kinds that have one to choose"`
+	PositionStd AutoFloat         `key:"position_std" default:"auto" doc:"standard deviation of a learned position table, for the kinds that give it one of its own; auto: 0.01"`
 	ZeroOut     bool              `key:"zero_out" default:"false" doc:"what writes to the residual stream, attention's o and FFN's down, starts at 0, so that every block starts without effect"`
 	Multipliers graph.RoleFactors `key:"multipliers" default:"{}" doc:"factors of the initial values by the role of a parameter: {embedding: 10}"`
 }
@@ -164,6 +165,9 @@ func (c Config) Resolve(vocab int) (Config, error) {
 	}
 	if c.Attention.Scale == 0 {
 		c.Attention.Scale = AutoFloat(c.Parametrization.attentionScale(int(c.HeadDim)))
+	}
+	if c.Init.PositionStd == 0 {
+		c.Init.PositionStd = AutoFloat(Inits[string(c.Init.Kind)].PositionStd)
 	}
 	c.Embedding.Scale, c.Logits.Scale = c.Embedding.Scale.at(c.DModel), c.Logits.Scale.at(c.DModel)
 	c.Attention.QKNorm1P = c.Attention.QKNorm1P.or(c.Norm.Kind == "rmsnorm_1p")

@@ -62,6 +62,15 @@ func TestWhatIdentityCovers(t *testing.T) {
 	}
 }
 
+// TestLaterKeyOfPositions: the deviation of the position table came late too, and is
+// read only where there is such a table.
+func TestLaterKeyOfPositions(t *testing.T) {
+	auto, same, twice := cell(t, "model.position=learned"), cell(t, "model.position=learned", "model.init.position_std=0.01"), cell(t, "model.position=learned", "model.init.position_std=0.02")
+	if auto.ID != "d054b5f842ab" || same.ID != auto.ID || twice.ID == auto.ID {
+		t.Errorf("%s by its kind, %s at 0.01, %s at 0.02", auto.ID, same.ID, twice.ID)
+	}
+}
+
 func TestSeed(t *testing.T) {
 	for _, c := range []struct {
 		value any
