@@ -159,7 +159,7 @@ func (c *Config) validateLayers(p *problems) {
 		n   int
 	}{{"placement", len(c.Placement)}, {"position", len(c.Position)}, {"attention.window", len(c.Attention.Window)}} {
 		if l.n != 1 && l.n != c.Layers {
-			p.add("%s: %d values for %d layers; give one, or one for each", l.key, l.n, c.Layers)
+			p.add("%s: %d values for %d layers; give one, one for each, or {repeat: […]}", l.key, l.n, c.Layers)
 		}
 	}
 	for i, w := range c.Attention.Window {
