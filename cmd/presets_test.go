@@ -111,6 +111,30 @@ func TestInspectSaysWhatSharedHeadsSave(t *testing.T) {
 	}
 }
 
+// TestInspectCountsWindows: a layer keeps no more than its window; the bytes per token are
+// those before it is full.
+func TestInspectCountsWindows(t *testing.T) {
+	out := ablate(t, "inspect", "model.preset=gemma2-9b", "model.layers=4", "train.batch=1")
+	// Two of four layers keep 4096 of 8192 tokens: 2·8·256·2 bytes for each.
+	if want := " 32768 bytes in 16 bits\n              192 MiB for 8192 tokens within the windows, 256 MiB without windows; 384 MiB with keys and values for every head, 24 MiB with one for all\n"; !strings.Contains(out, want) {
+		t.Errorf("inspect does not say %q:\n%s", want, out)
+	}
+	var got struct {
+		Cache struct {
+			Tokens, Bytes, MHA, MQA int64
+			Full                    int64 `json:"full_length"`
+		} `json:"kv_bytes_of_context_fp16"`
+	}
+	if err := json.Unmarshal([]byte(ablate(t, "inspect", "--json", "model.preset=gemma3-4b", "train.batch=1")), &got); err != nil {
+		t.Fatal(err)
+	}
+	// 29 of 34 layers keep 1024 tokens, 5 all 32768.
+	const row = 2 * 256 * 2 // a key and a value of one head, in bytes
+	if rows := int64(29*1024 + 5*32768); got.Cache.Bytes != rows*4*row || got.Cache.MHA != rows*8*row || got.Cache.MQA != rows*row || got.Cache.Full != 34*32768*4*row {
+		t.Errorf("gemma3-4b: %+v", got.Cache)
+	}
+}
+
 func TestPresetsCommand(t *testing.T) {
 	var all []struct {
 		Name, About                string
