@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 
@@ -25,20 +26,21 @@ type inspected struct {
 	Decay       []inspectedSpec `json:"params"`
 }
 
-// cacheBytes is the size of the keys and values of a whole context in 16 bits,
-// windows ignored: as the model is, with keys and values for every head of
-// queries, and with one for all of them.
+// cacheBytes is the size of the keys and values of a whole context in 16 bits: as the
+// model is, with keys and values for every head of queries, and with one for all of
+// them. Layers with a window keep no more than that; Full is the model's cache if they
+// kept everything.
 type cacheBytes struct {
-	Tokens int `json:"tokens"`
-	Own    int `json:"bytes"`
-	MHA    int `json:"mha"`
-	MQA    int `json:"mqa"`
+	Tokens int   `json:"tokens"`
+	Own    int64 `json:"bytes"`
+	MHA    int64 `json:"mha"`
+	MQA    int64 `json:"mqa"`
+	Full   int64 `json:"full_length"`
 }
 
 func newCacheBytes(c nn.Config, perToken int) cacheBytes {
-	own := perToken * c.Context
-	one := own / int(c.KVHeads)
-	return cacheBytes{c.Context, own, one * c.Heads, one}
+	of := func(heads int) int64 { return c.KVCacheBytes(heads, c.Context, 2) }
+	return cacheBytes{c.Context, of(int(c.KVHeads)), of(c.Heads), of(1), int64(perToken) * int64(c.Context)}
 }
 
 type inspectedSpec struct {
@@ -46,7 +48,25 @@ type inspectedSpec struct {
 	Shape []int  `json:"shape"`
 	Role  string `json:"role"`
 	Decay bool   `json:"decay"`
-	LR    string `json:"-"` // factor of the learning rate, where it is not 1
+	// Init is the root mean square of the initial values, of the first inspectedValues
+	// if there are more.
+	Init float64 `json:"init_rms"`
+	LR   string  `json:"-"` // factor of the learning rate, where it is not 1
+}
+
+// inspectedValues is how many initial values of a parameter are drawn to be measured:
+// their root mean square is within about 1 % of that of all.
+const inspectedValues = 4096
+
+// initRMS draws initial values as a run draws them.
+func initRMS(c sweep.Config, p *graph.ParamSpec) float64 {
+	x := make([]float64, min(p.Size(), inspectedValues))
+	p.Init(graph.Stream(c.Seed.Init, c.Salt, p.Name), x)
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v
+	}
+	return math.Sqrt(sum / float64(len(x)))
 }
 
 func newInspected(c sweep.Config, a nn.Attestation, g *graph.Graph, plan *graph.Plan) inspected {
@@ -54,7 +74,7 @@ func newInspected(c sweep.Config, a nn.Attestation, g *graph.Graph, plan *graph.
 	r.KVCache = newCacheBytes(c.Model, r.KVBytes)
 	for _, p := range g.Params() {
 		f := c.Train.Factors(p)
-		spec := inspectedSpec{p.Name, p.Shape, p.Role, f.Decay != 0, ""}
+		spec := inspectedSpec{p.Name, p.Shape, p.Role, f.Decay != 0, initRMS(c, p), ""}
 		if f.LR != 1 {
 			spec.LR = fmt.Sprintf("  lr × %.4g", f.LR)
 		}
@@ -202,10 +222,7 @@ func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
 	}
 	a.printf("FLOPs         %.4g a token of a training step\n", m.FLOPsPerToken)
 	a.printf("KV cache      %d elements a token, %d bytes in 16 bits\n", m.KVCachePerToken, r.KVBytes)
-	const MiB = 1 << 20
-	kv := r.KVCache
-	a.printf("              %.4g MiB for %d tokens; %.4g MiB with keys and values for every head, %.4g MiB with one for all\n",
-		float64(kv.Own)/MiB, kv.Tokens, float64(kv.MHA)/MiB, float64(kv.MQA)/MiB)
+	a.printCache(r.KVCache)
 	s := r.Train
 	a.printf("program       %d calls, %d fused away, %d of the forward pass computed again, %d tasks in %d phases, for %d × %d tokens\n", s.Calls, s.Fused, s.Again, s.Tasks, s.Phases, cfg.Train.Batch, cfg.Model.Context)
 	a.printf("memory        arena %.1f MB (%.1f MB without reuse), weights with gradients and optimizer %.1f MB\n",
@@ -219,8 +236,20 @@ func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
 		if p.Decay {
 			note = "  decay"
 		}
-		a.printf("  %-32s %-14v %-15s%s%s\n", p.Name, p.Shape, p.Role, note, p.LR)
+		a.printf("  %-32s %-14s %-15s initial rms %-9.4g%s%s\n", p.Name, fmt.Sprint(p.Shape), p.Role, p.Init, note, p.LR)
 	}
+}
+
+// printCache prints what a whole context takes, and what layers without their windows
+// would.
+func (a *app) printCache(kv cacheBytes) {
+	const MiB = 1 << 20
+	windows := ""
+	if kv.Own != kv.Full {
+		windows = fmt.Sprintf(" within the windows, %.4g MiB without windows", float64(kv.Full)/MiB)
+	}
+	a.printf("              %.4g MiB for %d tokens%s; %.4g MiB with keys and values for every head, %.4g MiB with one for all\n",
+		float64(kv.Own)/MiB, kv.Tokens, windows, float64(kv.MHA)/MiB, float64(kv.MQA)/MiB)
 }
 
 func norms(b nn.BlockAttestation) (names []string) {

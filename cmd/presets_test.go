@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,11 +68,70 @@ func TestInspectJSON(t *testing.T) {
 	}
 }
 
+// TestInspectMeasuresInitialValues: those of the presets whose distributions are easily
+// taken for another.
+func TestInspectMeasuresInitialValues(t *testing.T) {
+	const cut = 0.98658 // deviation of N(0, 1) cut at three
+	for name, want := range map[string]map[string]float64{
+		"nanogpt":         {"embed.wte": .02, "embed.wpe": .02, "block.3.attn.wo": .02 / math.Sqrt(24), "block.3.norm1.w": 1, "block.3.norm1.b": 0},
+		"gpt2":            {"embed.wte": .02, "embed.wpe": .01, "block.3.attn.wo": .02},
+		"olmo2":           {"embed.wte": .02 * cut, "block.3.attn.wo": .02 * cut, "head.w": .02 * cut},
+		"hybridnorm":      {"embed.wte": .013975 * cut, "block.3.attn.wq": .013975 * cut, "block.3.ffn.down": .013975 / math.Sqrt(32) * cut},
+		"hybridnorm-tiny": {"embed.wte": .079057 * cut, "block.3.ffn.down": .079057 / math.Sqrt(8) * cut},
+	} {
+		var got struct {
+			Params []struct {
+				Name string
+				RMS  float64 `json:"init_rms"`
+			}
+		}
+		if err := json.Unmarshal([]byte(ablate(t, "inspect", "--json", "model.preset="+name)), &got); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range got.Params {
+			if w, ok := want[p.Name]; ok && math.Abs(p.RMS-w) > 0.05*w {
+				t.Errorf("%s: %s starts at a root mean square of %v, want %v", name, p.Name, p.RMS, w)
+			}
+			delete(want, p.Name)
+		}
+		if len(want) > 0 {
+			t.Errorf("%s has no %v", name, want)
+		}
+	}
+	if out := ablate(t, "inspect", "--params", "model.preset=nanogpt-tiny"); !strings.Contains(out, "  block.0.norm1.w                  [64]           norm            initial rms 1  ") {
+		t.Errorf("parameters are listed as\n%s", out)
+	}
+}
+
 // TestInspectSaysWhatSharedHeadsSave is the worked example of 32 heads of 128 in 32 blocks.
 func TestInspectSaysWhatSharedHeadsSave(t *testing.T) {
 	out := ablate(t, "inspect", "model={layers: 32, d_model: 4096, heads: 32, kv_heads: 8, context: 1024, d_ff: 64}", "train.batch=1")
 	if want := "128 MiB for 1024 tokens; 512 MiB with keys and values for every head, 16 MiB with one for all\n"; !strings.Contains(out, want) {
 		t.Errorf("inspect does not say %q:\n%s", want, out)
+	}
+}
+
+// TestInspectCountsWindows: a layer keeps no more than its window; the bytes per token are
+// those before it is full.
+func TestInspectCountsWindows(t *testing.T) {
+	out := ablate(t, "inspect", "model.preset=gemma2-9b", "model.layers=4", "train.batch=1")
+	// Two of four layers keep 4096 of 8192 tokens: 2·8·256·2 bytes for each.
+	if want := " 32768 bytes in 16 bits\n              192 MiB for 8192 tokens within the windows, 256 MiB without windows; 384 MiB with keys and values for every head, 24 MiB with one for all\n"; !strings.Contains(out, want) {
+		t.Errorf("inspect does not say %q:\n%s", want, out)
+	}
+	var got struct {
+		Cache struct {
+			Tokens, Bytes, MHA, MQA int64
+			Full                    int64 `json:"full_length"`
+		} `json:"kv_bytes_of_context_fp16"`
+	}
+	if err := json.Unmarshal([]byte(ablate(t, "inspect", "--json", "model.preset=gemma3-4b", "train.batch=1")), &got); err != nil {
+		t.Fatal(err)
+	}
+	// 29 of 34 layers keep 1024 tokens, 5 all 32768.
+	const row = 2 * 256 * 2 // a key and a value of one head, in bytes
+	if rows := int64(29*1024 + 5*32768); got.Cache.Bytes != rows*4*row || got.Cache.MHA != rows*8*row || got.Cache.MQA != rows*row || got.Cache.Full != 34*32768*4*row {
+		t.Errorf("gemma3-4b: %+v", got.Cache)
 	}
 }
 

@@ -21,12 +21,12 @@ type Config struct {
 	Context int     `key:"context" default:"128" range:">=1" doc:"tokens in a training sequence"`
 	Vocab   AutoInt `key:"vocab" default:"auto" doc:"vocabulary; auto: the tokenizer's"`
 
-	Placement  PlacementList   `key:"placement" default:"pre" doc:"where the norms sit: a name, a formula such as x + F(N1(x)), a mapping with the placement's options, or a list with one for each layer"`
+	Placement  PlacementList   `key:"placement" default:"pre" per:"layers" doc:"where the norms sit: a name, a formula such as x + F(N1(x)), a mapping with the placement's options, or one for each layer: a list, or {repeat: [a, b]} for a, b, a, b, …"`
 	FinalNorm  AutoBool        `key:"final_norm" default:"auto" doc:"a norm before the head; auto: by placement"`
 	Norm       NormConfig      `key:"norm" doc:"the norm of blocks, embedding and head"`
 	Activation ActivationName  `key:"activation" default:"swiglu" doc:"activation of the FFN; gelu is the erf form"`
 	FFN        FFNConfig       `key:"ffn"`
-	Position   PositionList    `key:"position" default:"rope" doc:"position encoding: a name, a mapping with its options, or a list with one for each layer"`
+	Position   PositionList    `key:"position" default:"rope" per:"layers" doc:"position encoding: a name, a mapping with its options, or one for each layer: a list, or {repeat: [a, b]} for a, b, a, b, …"`
 	Attention  AttentionConfig `key:"attention"`
 	Embedding  EmbeddingConfig `key:"embedding"`
 	Logits     LogitsConfig    `key:"logits"`
@@ -55,7 +55,7 @@ type AttentionConfig struct {
 	QKNorm1P AutoBool  `key:"qk_norm_1p" default:"auto" doc:"gains of the q/k-norms as 1 + w; auto: if norm is rmsnorm_1p"`
 	Scale    AutoFloat `key:"scale" default:"auto" doc:"factor of the scores; auto: 1/sqrt(head_dim), or 1/head_dim under mup"`
 	Softcap  float64   `key:"softcap" default:"0" range:">=0" doc:"scores s become c tanh(s/c); 0: off"`
-	Window   IntList   `key:"window" default:"0" doc:"keys nearer than this are seen; 0: all; a list gives one for each layer"`
+	Window   IntList   `key:"window" default:"0" per:"layers" doc:"keys nearer than this are seen; 0: all; or one for each layer: a list, or {repeat: [a, b]} for a, b, a, b, …"`
 	Bias     string    `key:"bias" default:"none" enum:"none,qkv,proj,all" doc:"biases of the projections"`
 	Causal   bool      `key:"causal" default:"true" doc:"no token sees a later one"`
 }
@@ -77,6 +77,7 @@ type LogitsConfig struct {
 type InitConfig struct {
 	Kind        InitName          `key:"kind" default:"nanogpt" doc:"which distribution"`
 	Std         float64           `key:"std" default:"0.02" range:">0" doc:"standard deviation, for the kinds that have one to choose"`
+	PositionStd AutoFloat         `key:"position_std" default:"auto" doc:"standard deviation of a learned position table, for the kinds that give it one of its own; auto: 0.01"`
 	ZeroOut     bool              `key:"zero_out" default:"false" doc:"what writes to the residual stream, attention's o and FFN's down, starts at 0, so that every block starts without effect"`
 	Multipliers graph.RoleFactors `key:"multipliers" default:"{}" doc:"factors of the initial values by the role of a parameter: {embedding: 10}"`
 }
@@ -106,6 +107,9 @@ func (l *IntList) FromConfig(v any) error {
 		if i, ok := v.(int64); ok && i >= 0 && i <= maxSize {
 			return int(i), nil
 		}
+		if _, ok := v.(map[string]any); ok {
+			return 0, errors.New("the only mapping here is {repeat: [a, b]}")
+		}
 		return 0, fmt.Errorf("%v is not an integer from 0 to %d", v, maxSize)
 	})
 	if err == nil {
@@ -120,6 +124,11 @@ func (l IntList) ConfigValue() any {
 		return nil
 	}
 	return valueOf(l, func(i int) any { return int64(i) })
+}
+
+// ConfigSchema describes the value as JSON Schema.
+func (IntList) ConfigSchema() map[string]any {
+	return listSchema(map[string]any{"type": "integer", "minimum": 0, "maximum": maxSize})
 }
 
 // Default is the configuration that the tags describe.
@@ -164,6 +173,9 @@ func (c Config) Resolve(vocab int) (Config, error) {
 	}
 	if c.Attention.Scale == 0 {
 		c.Attention.Scale = AutoFloat(c.Parametrization.attentionScale(int(c.HeadDim)))
+	}
+	if c.Init.PositionStd == 0 {
+		c.Init.PositionStd = AutoFloat(Inits[string(c.Init.Kind)].PositionStd)
 	}
 	c.Embedding.Scale, c.Logits.Scale = c.Embedding.Scale.at(c.DModel), c.Logits.Scale.at(c.DModel)
 	c.Attention.QKNorm1P = c.Attention.QKNorm1P.or(c.Norm.Kind == "rmsnorm_1p")

@@ -136,6 +136,17 @@ func valueOf[T any](list []T, one func(T) any) any {
 	return out
 }
 
+// listSchema describes what listOf reads as JSON Schema.
+func listSchema(one map[string]any) map[string]any {
+	return map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": one, "minItems": 1}}}
+}
+
+// variantSchema describes what kindOf reads; a mapping that lies over another need
+// not have a kind.
+func variantSchema(kind map[string]any) map[string]any {
+	return map[string]any{"anyOf": []any{kind, map[string]any{"type": "object", "properties": map[string]any{"kind": kind}}}}
+}
+
 // perLayer spreads one value, or one for each layer, over the layers.
 func perLayer[T any](list []T, layer int) T {
 	if len(list) == 1 {

@@ -77,6 +77,11 @@ func (p PlacementList) ConfigValue() any {
 	return valueOf(p, placementValue)
 }
 
+// ConfigSchema describes the value as JSON Schema. Formulas cannot be told from names.
+func (PlacementList) ConfigSchema() map[string]any {
+	return listSchema(variantSchema(map[string]any{"type": "string"}))
+}
+
 func placementValue(c PlacementConfig) any {
 	if len(c.Options) == 0 {
 		return c.Kind

@@ -155,6 +155,11 @@ func (p PositionList) ConfigValue() any {
 	return valueOf(p, positionValue)
 }
 
+// ConfigSchema describes the value as JSON Schema.
+func (PositionList) ConfigSchema() map[string]any {
+	return listSchema(variantSchema(map[string]any{"type": "string", "enum": slices.Sorted(maps.Keys(Positions))}))
+}
+
 func positionValue(c PositionConfig) any {
 	p := Positions[c.Kind]
 	if p == nil || len(p.Reads) == 0 {

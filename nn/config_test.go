@@ -219,20 +219,20 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 
 func TestUnread(t *testing.T) {
 	c := Default()
-	if got := fmt.Sprint(c.Unread()); got != "[parametrization.base_width norm.alpha attention.qk_norm_1p]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.position_std parametrization.base_width norm.alpha attention.qk_norm_1p]" {
 		t.Error(got)
 	}
 	c.Norm.Kind, c.Init.Kind = "none", "xavier"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std parametrization.base_width norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
 		t.Error(got)
 	}
 	c.Parametrization.Kind, c.Init.Kind = MuP, "nanochat"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std init.zero_out norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std init.zero_out norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
 		t.Error(got)
 	}
 	c.Parametrization.Kind, c.Init.Kind = Standard, "xavier"
 	c.Attention.QKNorm = "head"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std parametrization.base_width norm.alpha final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha final_norm embedding.norm]" {
 		t.Error(got)
 	}
 }

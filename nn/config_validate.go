@@ -70,6 +70,9 @@ func (c *Config) validateSizes(p *problems) {
 			p.add("%s: %g is not a number above 0%s", s.key, s.x, map[bool]string{true: ", or 0 for off"}[s.zero])
 		}
 	}
+	if x := float64(c.Init.PositionStd); !(x >= 0 && x <= maxSize) { // 0 is auto
+		p.add("init.position_std: %g is not auto or a number above 0", x)
+	}
 	if err := c.Init.Multipliers.Validate(); err != nil {
 		p.add("init.multipliers.%w", err)
 	}
@@ -156,7 +159,7 @@ func (c *Config) validateLayers(p *problems) {
 		n   int
 	}{{"placement", len(c.Placement)}, {"position", len(c.Position)}, {"attention.window", len(c.Attention.Window)}} {
 		if l.n != 1 && l.n != c.Layers {
-			p.add("%s: %d values for %d layers; give one, or one for each", l.key, l.n, c.Layers)
+			p.add("%s: %d values for %d layers; give one, one for each, or {repeat: […]}", l.key, l.n, c.Layers)
 		}
 	}
 	for i, w := range c.Attention.Window {
@@ -213,6 +216,7 @@ func (c Config) Unread() []string {
 	}
 	if in := Inits[string(c.Init.Kind)]; in != nil {
 		unread("init.std", in.Std)
+		unread("init.position_std", in.PositionStd > 0 && c.learnsPositions())
 		unread("init.zero_out", !in.Zero)
 	}
 	unread("parametrization.base_width", c.Parametrization.Kind == MuP)
@@ -226,6 +230,15 @@ func (c Config) Unread() []string {
 		unread("embedding.norm", false)
 	}
 	return keys
+}
+
+// learnsPositions says whether the model has a table with a learned vector for every
+// position.
+func (c *Config) learnsPositions() bool {
+	return slices.ContainsFunc(c.Position, func(q PositionConfig) bool {
+		p := Positions[q.Kind]
+		return p != nil && slices.Contains(p.Reads, "max")
+	})
 }
 
 // qkNormed says whether any block normalises queries and keys.

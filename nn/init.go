@@ -54,6 +54,9 @@ type Init struct {
 	Source string
 	Std    bool // it reads std
 	Zero   bool // its residual projections are 0 with or without zero_out
+	// PositionStd is the deviation of a learned position table where position_std is
+	// auto; 0 if such a table has none of its own, and position_std is not read.
+	PositionStd float64
 	// Draw gives the distribution of one matrix.
 	Draw func(c *Config, w Weight) graph.Init
 }
@@ -64,9 +67,11 @@ var Inits = map[string]*Init{}
 func init() {
 	for _, i := range []Init{
 		{Name: "normal", Std: true, Draw: normalInit, Doc: "N(0, std²) everywhere", Source: "Radford et al. 2018 (GPT)"},
-		{Name: "gpt2", Std: true, Draw: gpt2Init, Doc: "N(0, std²), position table N(0, 0.01²)", Source: "Radford et al. 2019, as released"},
-		{Name: "nanogpt", Std: true, Draw: nanoGPTInit, Doc: "as gpt2, with std/√(2L) on the residual projections", Source: "Radford et al. 2019, as described; nanoGPT"},
+		{Name: "gpt2", Std: true, PositionStd: 0.01, Draw: gpt2Init, Doc: "N(0, std²), position table N(0, position_std²)", Source: "Radford et al. 2019, as released"},
+		{Name: "nanogpt", Std: true, PositionStd: 0.01, Draw: nanoGPTInit, Doc: "as gpt2, with std/√(2L) on the residual projections", Source: "Radford et al. 2019, as described; nanoGPT"},
 		{Name: "bert", Std: true, Draw: bertInit, Doc: "N(0, std²) cut at two deviations", Source: "Devlin et al. 2018, arXiv:1810.04805"},
+		{Name: "truncated_normal", Std: true, Draw: truncatedInit, Doc: "N(0, std²) cut at three deviations", Source: "OLMo 2, 2025, arXiv:2501.00656; allenai/OLMo: init_fn normal, init_cutoff_factor 3"},
+		{Name: "full_megatron", Std: true, Draw: fullMegatronInit, Doc: "as truncated_normal, with std/√(2L) on the residual projections; a head of its own N(0, 1/d), cut too", Source: "Shoeybi et al. 2019, arXiv:1909.08053; allenai/OLMo: init_fn full_megatron"},
 		{Name: "xavier", Draw: xavierInit, Doc: "uniform, variance 2/(in + out), for each of q, k, v, o, gate, up, down; embeddings N(0, 1/d)", Source: "Glorot and Bengio 2010; Vaswani et al. 2017"},
 		{Name: "fan_in", Draw: fanInInit, Doc: "N(0, 1/in), embeddings N(0, 1)", Source: "LeCun et al. 1998, Efficient BackProp"},
 		{Name: "small", Draw: smallInit, Doc: "N(0, 2/(5d)) everywhere", Source: "Nguyen and Salazar 2019, arXiv:1910.05895"},
@@ -88,7 +93,7 @@ func normalInit(c *Config, w Weight) graph.Init { return Normal(c.Init.Std) }
 
 func gpt2Init(c *Config, w Weight) graph.Init {
 	if w.Module == "position" {
-		return Normal(0.01)
+		return Normal(float64(c.Init.PositionStd))
 	}
 	return Normal(c.Init.Std)
 }
@@ -101,6 +106,18 @@ func nanoGPTInit(c *Config, w Weight) graph.Init {
 }
 
 func bertInit(c *Config, w Weight) graph.Init { return TruncatedNormal(c.Init.Std, 2) }
+
+func truncatedInit(c *Config, w Weight) graph.Init { return TruncatedNormal(c.Init.Std, 3) }
+
+func fullMegatronInit(c *Config, w Weight) graph.Init {
+	switch {
+	case w.Module == "head":
+		return TruncatedNormal(1/math.Sqrt(float64(c.DModel)), 3)
+	case w.residual():
+		return TruncatedNormal(c.Init.Std/math.Sqrt(2*float64(c.Layers)), 3)
+	}
+	return truncatedInit(c, w)
+}
 
 // xavierInit draws the head as the embedding that it would be if tied.
 // Position biases start without a preference.
@@ -182,8 +199,9 @@ func Normal(std float64) graph.Init {
 	}
 }
 
-// TruncatedNormal draws from N(0, std²) until a value lies within cut
-// deviations.
+// TruncatedNormal draws from N(0, std²) until a value lies within cut deviations, so
+// that the deviation of what it gives is less than std: 0.880 of it for a cut at 2,
+// 0.987 for one at 3. std means the same in PyTorch's trunc_normal_.
 func TruncatedNormal(std, cut float64) graph.Init {
 	return func(r *rand.Rand, x []float64) {
 		for i := range x {

@@ -35,8 +35,9 @@ type decoder struct {
 	tree     *Tree
 	root     reflect.Type
 	problems []Problem
-	all      []Key    // of root, once they are needed
-	last     []func() // checks that run when everything is decoded and validated
+	all      []Key           // of root, once they are needed
+	last     []func()        // checks that run when everything is decoded and validated
+	around   []reflect.Value // the structs being decoded, the innermost last
 }
 
 func (d *decoder) problem(n *node, path, format string, args ...any) bool {
@@ -76,10 +77,12 @@ func (d *decoder) structure(n *node, path string, v reflect.Value) trouble {
 		}
 		bad.add(d.unknown(n, path, fields))
 	}
+	d.around = append(d.around, v)
 	for _, f := range fields {
 		e, _ := n.find(f.key)
 		bad.add(d.field(f, e, join(path, f.key), v.Field(f.index)))
 	}
+	d.around = d.around[:len(d.around)-1]
 	d.check(n, path, v, bad)
 	return bad
 }
@@ -143,7 +146,10 @@ func (d *decoder) field(f field, e entry, path string, v reflect.Value) trouble 
 		}
 	}
 	ok := true
+	_, cyclic := e.value.find(repeatKey)
 	switch {
+	case cyclic && f.per != "":
+		ok = d.cycle(f, e.value, path, v)
 	case e.value != nil:
 		ok = d.value(e.value, path, f.limits, v)
 	case f.def == nil:

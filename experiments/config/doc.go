@@ -32,6 +32,8 @@
 //	range    of a number, or of each number in a list: ">=1", ">0", "<=1", "<1", joined by
 //	         commas, or an interval "[0,1)", where an empty end is infinite: "(0,]"
 //	enum     allowed texts, separated by commas
+//	per      of a list: the key, of the same struct or of one around it and before the field,
+//	         whose integer says how many elements it has; it may then be written as a cycle
 //	doc      one sentence for people
 //
 // Fields are booleans, integers, floats, strings, any, *Tree (kept unread, with
@@ -49,6 +51,13 @@
 // replaces everything that earlier layers said about it, so that no field of the
 // older kind lingers. A mapping without kind, or a dotted key such as
 // model.norm.eps=1e-6, changes single fields.
+//
+// # Cycles
+//
+// {repeat: [a, b]} stands for a list with a tag per: a, b, a, b, … with as many elements
+// as the other key says, the last round cut. It is a way of writing: the struct is
+// given the list, and Encode gives the list back. In a later layer a cycle replaces, as
+// a list does, what earlier layers said.
 package config
 
 // Value is a type that reads its own configuration.

@@ -16,6 +16,7 @@ type field struct {
 	limits limits
 	def    *node // implicit; nil without a default tag
 	doc    string
+	per    string // key of the integer that says how long a list is; "" if it may have any length
 }
 
 // limits are what tags say about a scalar, or about each scalar of a list.
@@ -74,7 +75,7 @@ func parseFields(t reflect.Type) []field {
 }
 
 func parseField(sf reflect.StructField, key string) (field, error) {
-	f := field{key: key, typ: sf.Type, doc: sf.Tag.Get("doc"), limits: limits{rng: everything}}
+	f := field{key: key, typ: sf.Type, doc: sf.Tag.Get("doc"), per: sf.Tag.Get("per"), limits: limits{rng: everything}}
 	if !sf.IsExported() || key == "" || strings.ContainsAny(key, ".[]= ") {
 		return f, fmt.Errorf("key %q needs an exported field and a word without dots, brackets, equals signs and spaces", key)
 	}

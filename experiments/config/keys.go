@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -48,7 +49,7 @@ func keys(t reflect.Type, prefix string) []Key {
 }
 
 func (f field) describe(prefix string) Key {
-	k := Key{Path: join(prefix, f.key), Type: typeText(schemaOf(f.typ, f.limits)), Range: f.limits.rng.String(), Enum: f.limits.words(f.typ), Doc: f.doc}
+	k := Key{Path: join(prefix, f.key), Type: typeText(f.schema()), Range: f.limits.rng.String(), Enum: f.limits.words(f.typ), Doc: f.doc}
 	if f.def != nil {
 		k.Default = flow(f.def)
 	}
@@ -61,8 +62,11 @@ func typeText(s map[string]any) string {
 		if list, ok := s[key].([]any); ok {
 			var words []string
 			for _, item := range list {
-				if m, ok := item.(map[string]any); ok {
-					words = append(words, typeText(m))
+				m, _ := item.(map[string]any)
+				for word := range strings.SplitSeq(typeText(m), " or ") {
+					if !slices.Contains(words, word) {
+						words = append(words, word)
+					}
 				}
 			}
 			return strings.Join(words, " or ")

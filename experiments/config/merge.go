@@ -6,9 +6,9 @@ import (
 )
 
 // Merge lays trees over each other, the last on top; nil ones are skipped. Mappings
-// merge key by key; scalars and lists replace. A mapping with a key "kind", or a
-// scalar, states a whole variant and replaces what lies below; a mapping without
-// kind over a scalar s changes fields of {kind: s}. The trees are not changed.
+// merge key by key; scalars and lists replace. A mapping with a key "kind" or "repeat",
+// or a scalar, states a whole variant or list and replaces what lies below; a mapping
+// without them over a scalar s changes fields of {kind: s}. The trees are not changed.
 func Merge(trees ...*Tree) *Tree {
 	out := &Tree{}
 	for _, t := range trees {
@@ -27,8 +27,10 @@ func merge(low, high *node) *node {
 	case low == nil || high.kind != mapping:
 		return high
 	}
-	if _, whole := high.find("kind"); whole {
-		return high
+	for _, key := range []string{"kind", repeatKey} {
+		if _, whole := high.find(key); whole {
+			return high
+		}
 	}
 	low = low.asVariant()
 	if low.kind != mapping {

@@ -22,7 +22,7 @@ func Schema(of any, title string) []byte {
 func structSchema(t reflect.Type) map[string]any {
 	properties := make(map[string]any)
 	for _, f := range fieldsOf(t) {
-		p := schemaOf(f.typ, f.limits)
+		p := f.schema()
 		if f.doc != "" {
 			p["description"] = f.doc
 		}
@@ -32,6 +32,15 @@ func structSchema(t reflect.Type) map[string]any {
 		properties[f.key] = p
 	}
 	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+}
+
+// schema is that of the field's type and, for a list that another key measures, of a cycle.
+func (f field) schema() map[string]any {
+	s := schemaOf(f.typ, f.limits)
+	if f.per == "" || len(s) == 0 {
+		return s
+	}
+	return map[string]any{"anyOf": []any{s, cycleSchema()}}
 }
 
 // schemaOf gives a new fragment for a type under its limits.

@@ -62,6 +62,31 @@ func TestWhatIdentityCovers(t *testing.T) {
 	}
 }
 
+// TestLaterKeyOfPositions: the deviation of the position table came late too, and is
+// read only where there is such a table.
+func TestLaterKeyOfPositions(t *testing.T) {
+	auto, same, twice := cell(t, "model.position=learned"), cell(t, "model.position=learned", "model.init.position_std=0.01"), cell(t, "model.position=learned", "model.init.position_std=0.02")
+	if auto.ID != "d054b5f842ab" || same.ID != auto.ID || twice.ID == auto.ID {
+		t.Errorf("%s by its kind, %s at 0.01, %s at 0.02", auto.ID, same.ID, twice.ID)
+	}
+}
+
+// TestCycleIsItsList: a cycle makes the run that the list makes that it means, and stands
+// in no configuration that a run leaves.
+func TestCycleIsItsList(t *testing.T) {
+	for _, c := range [][2]string{
+		{"model.attention.window={repeat: [4, 0]}", "model.attention.window=[4, 0, 4]"},
+		{"model.placement={repeat: [post, {kind: deepnorm, alpha: 2}]}", "model.placement=[post, {kind: deepnorm, alpha: 2}, post]"},
+		{"model.position={repeat: [{kind: rope, base: 100}, none]}", "model.position=[{kind: rope, base: 100}, none, {kind: rope, base: 100}]"},
+		{"model.attention.window={repeat: [4, 0, 2, 1, 7]}", "model.attention.window=[4, 0, 2]"},
+	} {
+		cycle, list := cell(t, "model.layers=3", c[0]), cell(t, "model.layers=3", c[1])
+		if cycle.ID != list.ID || cycle.ID == cell(t, "model.layers=3").ID || strings.Contains(string(config.Encode(cycle.Config).YAML()), "repeat") {
+			t.Errorf("%s is %s, %s is %s:\n%s", c[0], cycle.ID, c[1], list.ID, config.Encode(cycle.Config).YAML())
+		}
+	}
+}
+
 func TestSeed(t *testing.T) {
 	for _, c := range []struct {
 		value any

@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,36 @@ func TestResolvedPreset(t *testing.T) {
 		}
 		if bytes.Contains(text, []byte("preset")) || p.Cells[0].Hash != q.Cells[0].Hash {
 			t.Errorf("%s is %s, its configuration %s:\n%s", name, p.Cells[0].ID, q.Cells[0].ID, text)
+		}
+	}
+}
+
+// TestPresetsAtOtherDepths: lists of presets follow the number of layers, and are
+// replaced as a whole.
+func TestPresetsAtOtherDepths(t *testing.T) {
+	for _, c := range []struct{ args, windows, bases string }{
+		{"model.preset=gemma2-9b model.layers=4", "[4096 0 4096 0]", "[10000]"},
+		{"model.preset=gemma2-27b model.layers=3", "[4096 0 4096]", "[10000]"},
+		{"model.preset=gemma3-1b model.layers=8", "[512 512 512 512 512 0 512 512]", "[10000 10000 10000 10000 10000 1e+06 10000 10000]"},
+		{"model.preset=gemma3-tiny model.layers=2", "[16 16]", "[10000 10000]"},
+		{"model.preset=gemma3-tiny model.attention.window=7 model.position={kind: rope, base: 9}", "[7]", "[9]"},
+		{"model.preset=gemma3-tiny model.layers=3 model.attention.window={repeat: [5, 6]} model.position={repeat: [{kind: rope, base: 9}]}", "[5 6 5]", "[9 9 9]"},
+		{"model.preset=llama1-tiny model.layers=3 model.attention.window=[5, 6, 0] model.position={repeat: [{kind: rope, base: 9}, rope]}", "[5 6 0]", "[9 10000 9]"},
+	} {
+		tree, err := config.ParseArgs(strings.Split(strings.ReplaceAll(c.args, " model.", "\nmodel."), "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := Decode(tree)
+		if err != nil {
+			t.Fatalf("%s: %v", c.args, err)
+		}
+		var bases []float64
+		for _, p := range cfg.Model.Position {
+			bases = append(bases, p.Base)
+		}
+		if windows := fmt.Sprint([]int(cfg.Model.Attention.Window)); windows != c.windows || fmt.Sprint(bases) != c.bases {
+			t.Errorf("%s: windows %s, bases %v", c.args, windows, bases)
 		}
 	}
 }

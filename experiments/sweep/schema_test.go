@@ -200,18 +200,22 @@ func TestSchemaHoldsForEverythingShipped(t *testing.T) {
 
 func TestSchemaRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"modle: {layers: 2}":                      "unknown key modle",
-		"model: {layer: 2}":                       "unknown key layer",
-		"model: {layers: 0}":                      "layers",
-		"model: {layers: 1.5}":                    "layers",
-		"train: {optimizer: adamm}":               "optimizer",
-		"base: {model: {layer: 2}}":               "unknown key layer",
-		"base: {seed: 1}":                         "unknown key seed",
-		"axes: {model.layers: 2}":                 "model.layers",
-		"axes: {seeds: [1, 2]}":                   "key seeds",
-		"seeds: [one]":                            "seeds",
-		"name: x\nmodel: {layers: 2}\nseeds: [1]": "unknown key",
-		"model: {preset: no-such-model}":          "preset",
+		"modle: {layers: 2}":                            "unknown key modle",
+		"model: {layer: 2}":                             "unknown key layer",
+		"model: {layers: 0}":                            "layers",
+		"model: {layers: 1.5}":                          "layers",
+		"train: {optimizer: adamm}":                     "optimizer",
+		"base: {model: {layer: 2}}":                     "unknown key layer",
+		"base: {seed: 1}":                               "unknown key seed",
+		"axes: {model.layers: 2}":                       "model.layers",
+		"axes: {seeds: [1, 2]}":                         "key seeds",
+		"seeds: [one]":                                  "seeds",
+		"name: x\nmodel: {layers: 2}\nseeds: [1]":       "unknown key",
+		"model: {preset: no-such-model}":                "preset",
+		"model: {position: rotary}":                     "position",
+		"model: {attention: {window: -1}}":              "window",
+		"model: {attention: {window: {repeat: 3}}}":     "window",
+		"model: {attention: {window: {repat: [1, 2]}}}": "window",
 	} {
 		if err := schemaChecks(t, "bad.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
