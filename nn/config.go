@@ -21,7 +21,7 @@ type Config struct {
 	Context int     `key:"context" default:"128" range:">=1" doc:"tokens in a training sequence"`
 	Vocab   AutoInt `key:"vocab" default:"auto" doc:"vocabulary; auto: the tokenizer's"`
 
-	Placement  PlacementList   `key:"placement" default:"pre" doc:"where the norms sit: a name, a formula such as x + F(N1(x)), a mapping with the placement's options, or a list with one for each layer"`
+	Placement  PlacementList   `key:"placement" default:"pre" doc:"where the norms sit: a name, a formula such as x + F(N1(x)), a mapping with the placement's options, qkv_norm and inner_norm, or a list with one for each layer"`
 	FinalNorm  AutoBool        `key:"final_norm" default:"auto" doc:"a norm before the head; auto: by placement"`
 	Norm       NormConfig      `key:"norm" doc:"the norm of blocks, embedding and head"`
 	Activation ActivationName  `key:"activation" default:"swiglu" doc:"activation of the FFN; gelu is the erf form"`

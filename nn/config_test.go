@@ -181,8 +181,8 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 			c.Attention.Window = IntList{1, 2}
 		}, []string{"placement: 2 values for 4 layers", "attention.window: 2 values for 4 layers"}},
 		{"mix in a list", func(c *Config) { c.Layers, c.Placement = 2, append(Place("mix"), Place("pre")...) }, []string{"placement[0]: mix is about all blocks"}},
-		{"k", func(c *Config) { c.Placement = PlacementList{{"mix", map[string]float64{"k": 5}}} }, []string{"placement.k: 5 blocks of 4"}},
-		{"option", func(c *Config) { c.Placement = PlacementList{{"pre", map[string]float64{"k": 5}}} }, []string{"placement.k: placement pre does not read it"}},
+		{"k", func(c *Config) { c.Placement = PlacementList{{Kind: "mix", Options: map[string]float64{"k": 5}}} }, []string{"placement.k: 5 blocks of 4"}},
+		{"option", func(c *Config) { c.Placement = PlacementList{{Kind: "pre", Options: map[string]float64{"k": 5}}} }, []string{"placement.k: placement pre does not read it"}},
 		{"norm bias", func(c *Config) { c.Norm.Bias = Yes }, []string{"norm.bias: true, but rmsnorm has no additive term"}},
 		{"learned", func(c *Config) { c.Position = PositionList{{Kind: "learned", Max: 7}} }, []string{"position.max: 7 positions for a context of 128"}},
 		{"t5", func(c *Config) {

@@ -135,6 +135,9 @@ func (c *Config) validatePlacement(p *problems) {
 		if pl.Blocks != nil && len(c.Placement) > 1 {
 			p.add("%s: %s is about all blocks and cannot stand in a list", key, q.Kind)
 		}
+		if q.InnerNorm == Yes && c.Norm.Kind == "none" {
+			p.add("%s.inner_norm: true, but norm.kind none leaves no norm to put there", key)
+		}
 		for _, o := range slices.Sorted(maps.Keys(q.Options)) {
 			at := slices.Index(pl.optionKeys(), o)
 			if at < 0 {
@@ -232,6 +235,6 @@ func (c Config) Unread() []string {
 func (c *Config) qkNormed() bool {
 	return c.Attention.QKNorm != "none" || slices.ContainsFunc(c.Placement, func(q PlacementConfig) bool {
 		p, err := lookupPlacement(q.Kind)
-		return err == nil && p.QKVNorm
+		return err == nil && q.QKVNorm.or(p.QKVNorm) == Yes
 	})
 }

@@ -66,7 +66,7 @@ func parameters(c nn.Config) int {
 		return norm(n)
 	}
 	place := c.Placement[0].Kind
-	norms := map[string]int{"sandwich": 4, "hybrid": 1, "parallel": 1}[place]
+	norms := map[string]int{"sandwich": 4, "hybrid": 1, "hybrid_star": 1, "parallel": 1}[place]
 	if norms == 0 {
 		norms = 2
 	}
@@ -84,7 +84,7 @@ func parameters(c nn.Config) int {
 		block += q + 2*kv + d
 	}
 	switch {
-	case place == "hybrid":
+	case place == "hybrid" || place == "hybrid_star":
 		block += 3 * hd
 	case c.Attention.QKNorm == "head":
 		block += 2 * hd
@@ -95,6 +95,9 @@ func parameters(c nn.Config) int {
 		block += gains(q) + gains(ff)
 	}
 	total := c.Layers*block + d*int(c.Vocab)
+	if place == "hybrid_star" {
+		total += gains(d)
+	}
 	if !c.Embedding.Tied {
 		total += d * int(c.Vocab)
 	}
@@ -240,7 +243,7 @@ func TestPlacementsOfPresets(t *testing.T) {
 		"llama1": {"0-31 " + pre}, "llama2-7b": {"0-31 " + pre}, "llama2-70b": {"0-79 " + pre}, "llama3-8b": {"0-31 " + pre}, "mistral-7b": {"0-31 " + pre},
 		"qwen2.5": {"0-27 " + pre}, "qwen3": {"0-35 " + pre}, "gemma1": {"0-17 " + pre}, "gemma2": {"0-41 x + N2(F(N1(x)))"}, "gemma3": {"0-33 x + N2(F(N1(x)))"},
 		"olmo2": {"0-31 x + N1(F(x))"}, "nanochat": {"0-19 " + pre}, "deepnorm": {"0-99 N1(3.7606*x + F(x))"}, "subln": {"0-23 " + pre},
-		"mixln": {"0-2 " + post, "3-11 " + pre}, "hybridnorm": {"0-15 h = N2(x + A(x)); h + M(h)"}, "dyt": {"0-31 " + pre},
+		"mixln": {"0-2 " + post, "3-11 " + pre}, "hybridnorm": {"0-15 h = N2(x + A(x)); h + M(h)"}, "hybridnorm-star": {"0 " + pre, "1-15 h = N2(x + A(x)); h + M(h)"}, "dyt": {"0-31 " + pre},
 		"lns-tiny": {"0 " + pre, "1 x + F(0.707107*N1(x))", "2 x + F(0.57735*N1(x))", "3 x + F(0.5*N1(x))"},
 	} {
 		a := attested(t, presetModel(t, name))
