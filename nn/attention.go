@@ -57,6 +57,9 @@ func qkvNorm(s Site, p *blockPlan, q, k, v *graph.Node) (qn, kn, vn *graph.Node)
 		if c.Attention.QKNorm == "full" {
 			d = width(x)
 		}
+		if c.Attention.QKNormGain == No {
+			return ops.RMSNormRows(x, d, c.Norm.Eps)
+		}
 		return rms(s.sub(name, "norm", "norm"), x, d, c.Norm.Eps, c.Attention.QKNorm1P == Yes)
 	}
 	q, k = norm("q_norm", q), norm("k_norm", k)

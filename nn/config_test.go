@@ -219,20 +219,32 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 
 func TestUnread(t *testing.T) {
 	c := Default()
-	if got := fmt.Sprint(c.Unread()); got != "[parametrization.base_width norm.alpha attention.qk_norm_1p]" {
+	if got := fmt.Sprint(c.Unread()); got != "[parametrization.base_width norm.alpha attention.qk_norm_1p attention.qk_norm_gain]" {
 		t.Error(got)
 	}
 	c.Norm.Kind, c.Init.Kind = "none", "xavier"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std parametrization.base_width norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std parametrization.base_width norm.eps norm.alpha attention.qk_norm_1p attention.qk_norm_gain final_norm embedding.norm]" {
 		t.Error(got)
 	}
 	c.Parametrization.Kind, c.Init.Kind = MuP, "nanochat"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std init.zero_out norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.zero_out norm.eps norm.alpha attention.qk_norm_1p attention.qk_norm_gain final_norm embedding.norm]" {
 		t.Error(got)
 	}
 	c.Parametrization.Kind, c.Init.Kind = Standard, "xavier"
 	c.Attention.QKNorm = "head"
 	if got := fmt.Sprint(c.Unread()); got != "[init.std parametrization.base_width norm.alpha final_norm embedding.norm]" {
+		t.Error(got)
+	}
+	c.Norm.Kind = "rmsnorm_plain" // and so no gains of q/k-norms
+	if got := fmt.Sprint(c.Unread()); got != "[init.std parametrization.base_width norm.alpha attention.qk_norm_1p]" {
+		t.Error(got)
+	}
+	c.Attention.QKNorm, c.Placement, c.Attention.QKNormGain = "none", PlacementList{{Kind: "pre", QKVNorm: Yes}}, Yes
+	if got := fmt.Sprint(c.Unread()); got != "[init.std parametrization.base_width norm.alpha]" {
+		t.Error(got)
+	}
+	c.Placement = PlacementList{{Kind: "hybrid", QKVNorm: No}}
+	if got := fmt.Sprint(c.Unread()); got != "[init.std parametrization.base_width norm.alpha attention.qk_norm_1p attention.qk_norm_gain]" {
 		t.Error(got)
 	}
 }

@@ -219,11 +219,14 @@ func (c Config) Unread() []string {
 		unread("init.zero_out", !in.Zero)
 	}
 	unread("parametrization.base_width", c.Parametrization.Kind == MuP)
+	gains := c.qkNormed()
 	if n := Norms[string(c.Norm.Kind)]; n != nil {
 		unread("norm.eps", n.Eps || c.qkNormed())
 		unread("norm.alpha", n.Alpha)
+		gains = gains && c.Attention.QKNormGain.or(!n.Plain) == Yes
 	}
-	unread("attention.qk_norm_1p", c.qkNormed())
+	unread("attention.qk_norm_1p", gains)
+	unread("attention.qk_norm_gain", c.qkNormed())
 	if c.Norm.Kind == "none" {
 		unread("final_norm", false)
 		unread("embedding.norm", false)

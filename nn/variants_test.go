@@ -40,8 +40,8 @@ func variants() []variant {
 			c.Placement, c.Norm.Kind, c.Activation, c.Position = Place(p), "dyt", "geglu_tanh", PositionList{NewPosition("alibi")}
 			c.Embedding.Tied, c.Embedding.Norm, c.FFN.Bias, c.Attention.QKNorm = false, Yes, true, "full"
 		})
-		add("place="+p+",inner", func(c *Config) {
-			c.Placement, c.Embedding.Norm = Place(p), Yes
+		add("place="+p+",plain", func(c *Config) {
+			c.Placement, c.Norm.Kind, c.Embedding.Norm = Place(p), "rmsnorm_plain", Yes
 			c.Placement[0].QKVNorm, c.Placement[0].InnerNorm, c.Attention.QKNorm = Yes, Yes, "full"
 		})
 	}
@@ -78,6 +78,13 @@ func variants() []variant {
 		c.Placement = append(append(Place("hybrid"), Place("parallel")...), Place("x + F(N1(x))")...)
 		c.Attention.Window = IntList{0, 2, 3}
 	})
+	for _, gain := range []AutoBool{Yes, No} {
+		for _, width := range []string{"head", "full"} {
+			add(fmt.Sprintf("qkv gain=%v,%s", gain == Yes, width), func(c *Config) {
+				c.Attention.QKNorm, c.Attention.QKNormGain, c.Attention.QKNorm1P, c.Placement[0].QKVNorm = width, gain, gain, Yes
+			})
+		}
+	}
 	add("attention", func(c *Config) {
 		c.Attention.Softcap, c.Attention.Scale, c.Attention.Bias, c.Heads = 2, 0.7, "qkv", 6
 		c.Logits = LogitsConfig{Scale: 0.5, Softcap: 4}
@@ -143,7 +150,7 @@ func count(c Config) int {
 		inner := flags.InnerNorm == Yes || flags.InnerNorm == Auto && place == "subln"
 		total += is(inner, norm(q)+norm(ff)) + is(place == "rezero", 2) + is(place == "layerscale", 2*d)
 		total += is(place == "h = alpha*x + a*F(N1(x)/L); N2(h)", 2) + is(place == "x + g2*M(N2(x)) + a1*A(x/sqrt(2*l))", 1+d)
-		if c.Attention.QKNorm != "none" || qkv {
+		if c.Attention.QKNormGain == Yes && (c.Attention.QKNorm != "none" || qkv) {
 			wide := c.Attention.QKNorm == "full"
 			total += is(wide, q+kv) + is(!wide, 2*int(c.HeadDim))
 			total += is(qkv && wide, kv) + is(qkv && !wide, int(c.HeadDim))

@@ -22,6 +22,8 @@ var laterKeys = map[string]string{
 	"model.init.zero_out":    `false`,
 	"model.init.multipliers": `{}`,
 	"model.parametrization":  `{"kind":"standard"}`,
+
+	"model.attention.qk_norm_gain": `true`,
 }
 
 // essence is everything that has a part in the numbers of a run: the resolved

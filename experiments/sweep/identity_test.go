@@ -55,7 +55,7 @@ func TestWhatIdentityCovers(t *testing.T) {
 	for _, arg := range []string{"seed=2", "seed={init: 1, data: 2}", "seed={init: 2, data: 1}", "salt=a", "model.layers=2", "model.norm=layernorm", "model.d_ff=9",
 		"model.init=xavier", "data.validation=0.2", "train.steps=5", "train.lr=0.002", "train.clip=none", "train.accumulate=2", "train.warmup=3", "train.optimizer=sgd", "train.on_nonfinite=skip",
 		"model.init.zero_out=true", "model.init.multipliers.ffn=2", "model.parametrization=mup", "train.multipliers.lr.embedding=10", "train.multipliers.weight_decay={embedding: 10}",
-		"model.placement={kind: pre, qkv_norm: true}"} {
+		"model.norm=rmsnorm_plain", "model.placement={kind: pre, qkv_norm: true}", "model={placement: {kind: pre, qkv_norm: true}, attention: {qk_norm_gain: false}}"} {
 		got := cell(t, arg).ID
 		if slices.Contains(seen, got) {
 			t.Errorf("%s makes the same run as another", arg)

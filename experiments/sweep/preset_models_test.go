@@ -57,7 +57,7 @@ func parameters(c nn.Config) int {
 	q, kv := c.Heads*hd, int(c.KVHeads)*hd
 	norm := map[nn.NormName]func(n int) int{
 		"layernorm": func(n int) int { return n }, "rmsnorm": func(n int) int { return n },
-		"rmsnorm_1p": func(n int) int { return n }, "dyt": func(n int) int { return n + 1 },
+		"rmsnorm_1p": func(n int) int { return n }, "rmsnorm_plain": func(int) int { return 0 }, "dyt": func(n int) int { return n + 1 },
 	}[c.Norm.Kind]
 	gains := func(n int) int {
 		if c.Norm.Bias == nn.Yes {
@@ -84,6 +84,7 @@ func parameters(c nn.Config) int {
 		block += q + 2*kv + d
 	}
 	switch {
+	case c.Attention.QKNormGain == nn.No:
 	case place == "hybrid" || place == "hybrid_star":
 		block += 3 * hd
 	case c.Attention.QKNorm == "head":
@@ -198,7 +199,7 @@ func TestPublishedTotals(t *testing.T) {
 		"gemma3-1b":         {999_885_952, 0, "hub: google/gemma-3-1b-pt"},
 		"olmo2-7b":          {7_298_617_344, 0, "hub: allenai/OLMo-2-1124-7B"},
 		"olmo2-13b":         {13_716_198_400, 0, "hub: allenai/OLMo-2-1124-13B"},
-		"nanochat":          {560_988_160, -58_880, "nanochat at depth 20, whose norms have no gains"},
+		"nanochat":          {560_988_160, 0, "nanochat prints it at depth 20"},
 		"palm-8b in 1e7":    {863, 0, "table 1 of the paper: 8.63 billion"},
 		"palm-62b in 1e7":   {6250, 0, "table 1 of the paper: 62.50 billion"},
 		"palm-540b in 1e7":  {54035, -119 * 18432, "table 1 of the paper: 540.35 billion, without norms"},
@@ -251,7 +252,7 @@ func TestPlacementsOfPresets(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 		final := map[string]string{"vaswani2017": "", "gpt1": "", "bert": "", "deepnorm": "", "dyt": "dyt", "gemma1": "rmsnorm 1+w", "gemma2": "rmsnorm 1+w",
-			"gemma3": "rmsnorm 1+w", "gpt2": "layernorm", "nanogpt": "layernorm", "palm": "layernorm", "subln": "layernorm"}
+			"gemma3": "rmsnorm 1+w", "gpt2": "layernorm", "nanogpt": "layernorm", "palm": "layernorm", "subln": "layernorm", "nanochat": "rmsnorm plain"}
 		norm, ok := final[name]
 		if !ok {
 			norm = "rmsnorm"

@@ -215,7 +215,7 @@ func (c *config) model() (nn.Config, error) {
 	}
 	m.Activation, m.FFN.Bias = nn.ActivationName(c.act), c.ffnBias
 	m.Attention = nn.AttentionConfig{
-		QKNorm: c.qkNorm, QKNorm1P: nn.YesIf(c.qkNorm1P), Scale: nn.AutoFloat(c.scale), Softcap: c.attnCap,
+		QKNorm: c.qkNorm, QKNorm1P: nn.YesIf(c.qkNorm1P), QKNormGain: nn.Yes, Scale: nn.AutoFloat(c.scale), Softcap: c.attnCap,
 		Window: c.windows, Bias: biases(c.qkvBias, c.projBias), Causal: c.causal,
 	}
 	m.Position = nn.PositionList{c.position()}
