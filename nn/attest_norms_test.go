@@ -106,14 +106,14 @@ func TestNormsOutsideOfBlocks(t *testing.T) {
 			for _, there := range []bool{true, false} {
 				_, _, a := attested(t, with(func(c *Config) {
 					c.Norm.Kind, c.Position, c.Dropout = kind, PositionList{NewPosition(position)}, 0.1
-					c.Embedding = EmbeddingConfig{Scale: 3, Norm: YesIf(there), Tied: !there}
+					c.Embedding = EmbeddingConfig{Scale: 3, LearnScale: there, Norm: YesIf(there), Tied: !there}
 					c.FinalNorm = YesIf(there)
 				}))
-				norm := ""
+				norm, scale := "", "3"
 				if there {
-					norm = want
+					norm, scale = want, "learned"
 				}
-				if a.EmbeddingNorm != norm || a.FinalNorm != norm || a.EmbeddingScale != "3" || a.Tied == there {
+				if a.EmbeddingNorm != norm || a.FinalNorm != norm || a.EmbeddingScale != scale || a.Tied == there {
 					t.Errorf("%s, %s: attested are the norms %q and %q, scale %s, tied %v", kind, position, a.EmbeddingNorm, a.FinalNorm, a.EmbeddingScale, a.Tied)
 				}
 			}

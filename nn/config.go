@@ -63,9 +63,10 @@ type AttentionConfig struct {
 
 // EmbeddingConfig holds the options of the token embedding.
 type EmbeddingConfig struct {
-	Tied  bool       `key:"tied" default:"true" doc:"the head is the embedding"`
-	Scale WidthFloat `key:"scale" default:"1" doc:"factor of the embedding: a number above 0, or sqrt_d for √d_model"`
-	Norm  AutoBool   `key:"norm" default:"auto" doc:"a norm on the embedding; auto: by placement"`
+	Tied       bool       `key:"tied" default:"true" doc:"the head is the embedding"`
+	Scale      WidthFloat `key:"scale" default:"1" doc:"factor of the embedding: a number above 0, or sqrt_d for √d_model"`
+	LearnScale bool       `key:"learn_scale" default:"false" doc:"the factor is a parameter, which starts at scale"`
+	Norm       AutoBool   `key:"norm" default:"auto" doc:"a norm on the embedding; auto: by placement"`
 }
 
 // LogitsConfig holds what happens to the logits.

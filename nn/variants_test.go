@@ -85,6 +85,11 @@ func variants() []variant {
 			})
 		}
 	}
+	for _, p := range []string{"none", "sinusoidal", "learned"} {
+		add("learned scale,position="+p, func(c *Config) {
+			c.Embedding.LearnScale, c.Embedding.Scale, c.Position = true, SqrtD, PositionList{NewPosition(p)}
+		})
+	}
 	add("attention", func(c *Config) {
 		c.Attention.Softcap, c.Attention.Scale, c.Attention.Bias, c.Heads = 2, 0.7, "qkv", 6
 		c.Logits = LogitsConfig{Scale: 0.5, Softcap: 4}
@@ -115,7 +120,7 @@ func count(c Config) int {
 		}
 		return 0
 	}
-	total := V*d + is(!c.Embedding.Tied, V*d) + is(c.FinalNorm == Yes, norm(d)) + is(c.Embedding.Norm == Yes, norm(d))
+	total := V*d + is(c.Embedding.LearnScale, 1) + is(!c.Embedding.Tied, V*d) + is(c.FinalNorm == Yes, norm(d)) + is(c.Embedding.Norm == Yes, norm(d))
 	if p := c.Position[0]; p.Kind == "learned" {
 		total += int(p.Max) * d
 	}

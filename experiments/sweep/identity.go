@@ -24,6 +24,7 @@ var laterKeys = map[string]string{
 	"model.parametrization":  `{"kind":"standard"}`,
 
 	"model.attention.qk_norm_gain": `true`,
+	"model.embedding.learn_scale":  `false`,
 }
 
 // essence is everything that has a part in the numbers of a run: the resolved

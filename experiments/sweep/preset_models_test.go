@@ -99,6 +99,9 @@ func parameters(c nn.Config) int {
 	if place == "hybrid_star" {
 		total += gains(d)
 	}
+	if c.Embedding.LearnScale {
+		total++
+	}
 	if !c.Embedding.Tied {
 		total += d * int(c.Vocab)
 	}
@@ -270,6 +273,9 @@ func TestScalesOfPresets(t *testing.T) {
 		d, word := float64(c.DModel), strings.SplitN(name, "-", 2)[0]
 		if scaled := slices.Contains([]string{"vaswani2017", "gemma1", "gemma2", "gemma3", "deepnorm", "dyt"}, word); scaled != (c.Embedding.Scale != 1) {
 			t.Errorf("%s multiplies the embedding by %v", name, c.Embedding.Scale)
+		}
+		if learned := word == "dyt"; learned != (attested(t, c).EmbeddingScale == "learned") {
+			t.Errorf("%s has a learned scale: %v", name, !learned)
 		}
 		if scaled := slices.Contains([]string{"t5", "palm"}, word); scaled != (c.Logits.Scale != 1) {
 			t.Errorf("%s multiplies the logits by %v", name, c.Logits.Scale)
