@@ -198,11 +198,11 @@ func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
 		}
 		a.printf("norms from block %d: %d", l, len(b.Norms))
 		for _, n := range b.Norms {
-			a.printf("  %s (%s)", n.Name, n.Where)
+			a.printf("  %v", n)
 		}
 		a.printf("\n")
 	}
-	a.printf("embedding norm %s, final norm %s, head tied %v\n", orNone(m.EmbeddingNorm), orNone(m.FinalNorm), m.Tied)
+	a.printf("embedding     scale %s, norm %s; final norm %s, head tied %v\n", m.EmbeddingScale, orNone(m.EmbeddingNorm), orNone(m.FinalNorm), m.Tied)
 	a.printf("parameters    %d, %d without embedding and head\n", m.Params, m.NonEmbedding)
 	for _, role := range slices.Sorted(maps.Keys(m.ByRole)) {
 		a.printf("  %-15s %d\n", role, m.ByRole[role])
@@ -254,7 +254,7 @@ func (a *app) printCache(kv cacheBytes) {
 
 func norms(b nn.BlockAttestation) (names []string) {
 	for _, n := range b.Norms {
-		names = append(names, n.Where)
+		names = append(names, n.Op+" "+n.Where)
 	}
 	return names
 }

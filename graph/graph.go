@@ -183,6 +183,21 @@ func (g *Graph) Outputs() []string { return slices.Clone(g.outputOrder) }
 // of the tests.
 func (g *Graph) Expr() *gorgonia.ExprGraph { return g.expr }
 
+// OpOf is the operation that n is the result of: for one of several results, the
+// operation that has them. It is nil for an input.
+func (g *Graph) OpOf(n *Node) Op {
+	switch o := n.Op().(type) {
+	case nil:
+		return nil
+	case *nodeOp:
+		if _, ok := o.op.(*slotOp); ok {
+			return g.OpOf(children(g.expr, n)[0])
+		}
+		return o.op
+	}
+	return Sum{}
+}
+
 // children are the operands of n in order, with repetitions.
 func children(g *gorgonia.ExprGraph, n *Node) []*Node {
 	it := g.From(n.ID())

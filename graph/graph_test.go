@@ -163,6 +163,32 @@ func TestFusionAndReuse(t *testing.T) {
 	}
 }
 
+func TestOpOf(t *testing.T) {
+	want := map[*graph.Node]graph.Op{}
+	g, err := graph.Build(graph.Float64, func(s *graph.Scope) {
+		x, w, seed := s.Floats("x", 3, 5), s.Param(graph.ParamSpec{Name: "w", Shape: graph.Shape{5}, Init: normal}), s.Floats("seed", 1)
+		scaled := graph.Apply1(scale{}, x, w)
+		both := graph.Apply(tanh{}, scaled)
+		sum := graph.Add(scaled, both[0])
+		loss := graph.Apply1(total{}, sum)
+		s.Output("loss", loss)
+		dx := s.Gradients(loss, seed, scaled)[0] // reached on two paths
+		clear(want)
+		want[x], want[w], want[scaled], want[sum], want[loss], want[dx] = nil, nil, scale{}, graph.Sum{}, total{}, graph.Sum{}
+		for _, n := range both {
+			want[n] = tanh{}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, op := range want {
+		if got := g.OpOf(n); got != op {
+			t.Errorf("%v is the result of %v, want %v", n, got, op)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	param := func(s *graph.Scope, name string) *graph.Node {
 		return s.Param(graph.ParamSpec{Name: name, Shape: graph.Shape{3}, Init: normal})

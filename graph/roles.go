@@ -15,7 +15,7 @@ import (
 //	position_bias   numbers added to the scores by distance
 //	attention, ffn  projections of the sub-layers, with their biases
 //	norm            gains, biases and slopes of norms
-//	residual_scale  learned factors of sub-layers
+//	residual_scale  learned factors of sub-layers and of the embedding
 //	head            the head, where it is not the embedding
 var Roles = []string{"embedding", "position_bias", "attention", "ffn", "norm", "residual_scale", "head"}
 

@@ -38,18 +38,18 @@ func attention(s Site, p *blockPlan, x *graph.Node) *graph.Node {
 		pos.Scores(s, &o, p.position)
 	}
 	h := s.attend(q, k, v, o) // (B,T,H·K)
-	if p.place.InnerNorm {
+	if p.innerNorm {
 		h = s.Norm("inner_norm", h)
 	}
 	return s.linear("o", "attn.o", h, c.Heads*hd, d, outBias) // (B,T,D)
 }
 
-// qkvNorm normalises queries and keys, and values too in a placement that asks
-// for it: every head, or all heads of a token together. It is always an RMS
+// qkvNorm normalises queries and keys, and values too in a block whose placement
+// asks for it: every head, or all heads of a token together. It is always an RMS
 // norm without additive term, whatever the model's norm is.
 func qkvNorm(s Site, p *blockPlan, q, k, v *graph.Node) (qn, kn, vn *graph.Node) {
 	c := s.net.cfg
-	if c.Attention.QKNorm == "none" && !p.place.QKVNorm {
+	if c.Attention.QKNorm == "none" && !p.qkvNorm {
 		return q, k, v
 	}
 	norm := func(name string, x *graph.Node) *graph.Node {
@@ -57,10 +57,13 @@ func qkvNorm(s Site, p *blockPlan, q, k, v *graph.Node) (qn, kn, vn *graph.Node)
 		if c.Attention.QKNorm == "full" {
 			d = width(x)
 		}
+		if c.Attention.QKNormGain == No {
+			return ops.RMSNormRows(x, d, c.Norm.Eps)
+		}
 		return rms(s.sub(name, "norm", "norm"), x, d, c.Norm.Eps, c.Attention.QKNorm1P == Yes)
 	}
 	q, k = norm("q_norm", q), norm("k_norm", k)
-	if p.place.QKVNorm {
+	if p.qkvNorm {
 		v = norm("v_norm", v)
 	}
 	return q, k, v

@@ -10,10 +10,11 @@ import (
 // Attestation says what a graph contains, read off its operations and
 // parameters, not off the configuration.
 type Attestation struct {
-	Blocks        []BlockAttestation `json:"blocks"`
-	EmbeddingNorm string             `json:"embedding_norm"` // the operation, "" if there is none
-	FinalNorm     string             `json:"final_norm"`     // the operation, "" if there is none
-	Tied          bool               `json:"tied"`           // the head multiplies by the token embedding
+	Blocks         []BlockAttestation `json:"blocks"`
+	EmbeddingScale string             `json:"embedding_scale"` // a number, or learned
+	EmbeddingNorm  string             `json:"embedding_norm"`  // the operation, "" if there is none
+	FinalNorm      string             `json:"final_norm"`      // the operation, "" if there is none
+	Tied           bool               `json:"tied"`            // the head multiplies by the token embedding
 
 	Params       int            `json:"params"`
 	NonEmbedding int            `json:"non_embedding"` // without embedding and head
@@ -33,17 +34,21 @@ type BlockAttestation struct {
 	// do nothing are not in it.
 	Placement string `json:"placement"`
 	// AsConfigured says whether the configured formula, evaluated for this block,
-	// is the same.
+	// is the same, and whether the norms within the sub-layers are those configured.
 	AsConfigured bool              `json:"as_configured"`
 	Norms        []NormAttestation `json:"norms"`
 	Params       int               `json:"params"`
 }
 
-// NormAttestation is one norm of a block: its parameters' name and where it sits.
+// NormAttestation is one norm of a block. A norm without parameters has the name
+// that the configuration gives to a norm in its place, "" if it gives none.
 type NormAttestation struct {
-	Name  string `json:"name"`
-	Where string `json:"where"`
+	Name  string `json:"name"`  // of its parameters, such as norm1 of norm1.w
+	Op    string `json:"op"`    // the operation
+	Where string `json:"where"` // before attention, after the sum, on the queries …
 }
+
+func (n NormAttestation) String() string { return n.Name + " (" + n.Op + ", " + n.Where + ")" }
 
 // Placements lists the formulas of all blocks, each once, with the 0-based
 // blocks that have it: "0-2 N1(x + F(x))".
@@ -74,25 +79,21 @@ func (m *Model) Attest(g *graph.Graph) Attestation {
 		panic("nn: the graph is of another model")
 	}
 	r := newGraphReader(g)
-	a := Attestation{
-		Blocks: make([]BlockAttestation, len(m.blocks)), ByRole: map[string]int{},
-		EmbeddingNorm: r.normOf("embed.norm."), FinalNorm: r.normOf("norm."),
-	}
+	a := Attestation{Blocks: make([]BlockAttestation, len(m.blocks)), ByRole: map[string]int{}}
+	a.EmbeddingNorm, a.EmbeddingScale = r.embedding(stream[0])
+	a.FinalNorm, a.Tied = r.top(stream[len(m.blocks)])
 	for _, p := range g.Params() {
 		a.count(p)
-		for _, op := range r.readers(p.Name) {
-			if op != "linear" || len(p.Shape) < 2 { // a bias is added, not multiplied by
-				continue
-			}
+		for range r.products(p.Name) {
 			a.FLOPsPerToken += 6 * float64(p.Size())
-			a.Tied = a.Tied || p.Name == "embed.wte"
 		}
 	}
 	for l := range m.blocks {
 		p, b := &m.blocks[l], &a.Blocks[l]
-		built := r.block(l, stream[l], stream[l+1])
-		b.Placement, b.Norms = built.formula(), built.norms
-		b.AsConfigured = b.Placement == m.expected(l).formula()
+		built, wanted := r.block(l, stream[l], stream[l+1]), m.expected(l)
+		built.nameNorms(wanted)
+		b.Placement, b.Norms = built.formula(), append(outerNorms(built.out), built.inner...)
+		b.AsConfigured = b.Placement == wanted.formula() && sameNorms(built.inner, wanted.inner)
 		t := stream[l].Shape()[1]
 		a.FLOPsPerToken += 12 * float64(built.attentionWidth) * visibleKeys(t, p.window, m.cfg.Attention.Causal)
 	}

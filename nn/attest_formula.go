@@ -14,7 +14,8 @@ import (
 // are printed by the same code, and can be compared.
 type step struct {
 	kind stepKind
-	name string // of a norm, a learned multiplier, a sub-layer or another operation
+	name string // of a norm, a learned multiplier, a sub-layer or another operation; "" of a norm that has no parameters
+	op   string // of a norm: the operation
 	c    float64
 	args []*step
 }
@@ -49,7 +50,7 @@ func (m *Model) expected(l int) *builtBlock {
 			panic(err) // the formula has built a graph
 		}
 	}
-	return &builtBlock{in: in, out: out}
+	return &builtBlock{in: in, out: out, inner: m.innerNorms(l)}
 }
 
 // expectation is the machine that makes steps from a formula.
@@ -217,6 +218,8 @@ func (w *writer) function(s *step) string {
 	case stepNorm:
 		m := normParam.FindStringSubmatch(s.name)
 		switch {
+		case s.name == "":
+			return "N"
 		case m == nil:
 			return s.name
 		case w.part == 0 && m[2] == "":
@@ -241,56 +244,4 @@ func (w *writer) learned(param string) string {
 	}
 	w.ok = w.ok && part == strconv.Itoa(w.part)
 	return name
-}
-
-// outerNorms says of every norm outside of the sub-layers where it sits.
-func outerNorms(out *step) []NormAttestation {
-	all := descendants(out)
-	var norms []NormAttestation
-	for _, s := range all {
-		if s.kind != stepNorm {
-			continue
-		}
-		where := "on the stream"
-		if below := unscaled(s.args[0]); below.kind == stepSublayer {
-			where = "after " + sublayerNames[below.name]
-		} else if before, only := readers(s, all); only {
-			where = "before " + strings.Join(before, " and ")
-		} else if below.kind == stepSum {
-			where = "after the sum"
-		}
-		norms = append(norms, NormAttestation{s.name, where})
-	}
-	return norms
-}
-
-var sublayerNames = map[string]string{"A": "attention", "M": "ffn"}
-
-// unscaled goes down through factors.
-func unscaled(s *step) *step {
-	for s.kind == stepScale || s.kind == stepLearned {
-		s = s.args[0]
-	}
-	return s
-}
-
-// readers lists the sub-layers that read s, directly or through factors, and
-// says whether nothing else does.
-func readers(s *step, all []*step) (names []string, only bool) {
-	only = true
-	for _, r := range all {
-		for _, a := range r.args {
-			switch {
-			case a != s:
-			case r.kind == stepSublayer:
-				names = append(names, sublayerNames[r.name])
-			case r.kind == stepScale || r.kind == stepLearned:
-				more, ok := readers(r, all)
-				names, only = append(names, more...), only && ok
-			default:
-				only = false
-			}
-		}
-	}
-	return names, only && len(names) > 0
 }

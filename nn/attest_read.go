@@ -2,13 +2,13 @@ package nn
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"ablate/graph"
+	"ablate/ops"
 )
 
-// graphReader finds its way in a graph by operands and parameters.
+// graphReader finds its way in a graph by operations, operands and parameters.
 type graphReader struct {
 	g      *graph.Graph
 	params map[string]*graph.ParamSpec
@@ -28,58 +28,122 @@ func newGraphReader(g *graph.Graph) *graphReader {
 	return r
 }
 
-// readers lists the operations that read a parameter, sorted.
-func (r *graphReader) readers(param string) []string {
-	var ops []string
+// products lists the matrix products with a parameter. A bias is added in one, not
+// multiplied by.
+func (r *graphReader) products(param string) []*graph.Node {
+	if len(r.params[param].Shape) < 2 {
+		return nil
+	}
+	var nodes []*graph.Node
 	for it := r.g.Expr().To(r.leaves[param].ID()); it.Next(); {
-		ops = append(ops, it.Node().(*graph.Node).Op().String())
-	}
-	slices.Sort(ops)
-	return ops
-}
-
-// normOf is the operation of the norm whose parameters have this prefix.
-func (r *graphReader) normOf(prefix string) string {
-	for _, p := range r.g.Params() {
-		if !strings.HasPrefix(p.Name, prefix) {
-			continue
-		}
-		for _, op := range r.readers(p.Name) {
-			if !strings.Contains(op, "Grad") {
-				return op
-			}
+		if n := it.Node().(*graph.Node); n.Op().String() == "linear" {
+			nodes = append(nodes, n)
 		}
 	}
-	return ""
+	return nodes
 }
 
-// operands splits what n reads into values and parameters. A result of an
-// operation with several is followed to the operation.
-func (r *graphReader) operands(n *graph.Node) (op string, values []*graph.Node, params []*graph.ParamSpec) {
-	it := r.g.Expr().From(n.ID())
-	for it != nil && it.Next() {
+// applied is an operation with what it reads.
+type applied struct {
+	op     string        // "" for an input
+	values []*graph.Node // but for the parameters
+	params []*graph.ParamSpec
+	norm   bool // it normalises, or has the parameters of a norm
+}
+
+// read gives the operation that n is a result of.
+func (r *graphReader) read(n *graph.Node) applied {
+	var a applied
+	for it := r.g.Expr().From(n.ID()); it != nil && it.Next(); {
 		c := it.Node().(*graph.Node)
 		if p := r.params[c.Name()]; p != nil && r.leaves[c.Name()] == c {
-			params = append(params, p)
+			a.params = append(a.params, p)
 			continue
 		}
-		values = append(values, c)
+		a.values = append(a.values, c)
 	}
 	if n.Op() == nil {
-		return "", nil, nil
+		return applied{}
 	}
-	op = n.Op().String()
-	if strings.HasPrefix(op, "result ") {
-		return r.operands(values[0])
+	a.op = n.Op().String()
+	if strings.HasPrefix(a.op, "result ") { // of several
+		return r.read(a.values[0])
 	}
-	return op, values, params
+	_, a.norm = r.g.OpOf(n).(ops.Norm)
+	a.norm = a.norm || a.role() == "norm"
+	return a
+}
+
+// role is that of the parameters.
+func (a *applied) role() string {
+	if len(a.params) == 0 {
+		return ""
+	}
+	return a.params[0].Role
+}
+
+// name is that of the first parameter below a prefix, "" if there is none.
+func (a *applied) name(prefix string) string {
+	if len(a.params) == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(a.params[0].Name, prefix)
+}
+
+// normName is the name that a norm's parameters have in common, "" without any.
+func (a *applied) normName(prefix string) string {
+	name := a.name(prefix)
+	return name[:max(strings.LastIndexByte(name, '.'), 0)]
+}
+
+// factor is the constant of a multiplication by one.
+func (a *applied) factor() (c float64, ok bool) {
+	_, err := fmt.Sscanf(a.op, "scale{%g}", &c)
+	return c, err == nil
+}
+
+// embedding reads the way from the table of tokens to the first block: the norm on
+// it, and the factor.
+func (r *graphReader) embedding(x *graph.Node) (norm, scale string) {
+	scale = "1"
+	for a := r.read(x); len(a.values) > 0; a = r.read(a.values[0]) {
+		c, constant := a.factor()
+		switch {
+		case a.norm:
+			norm = a.op
+		case constant:
+			scale = fmt.Sprint(c)
+		case a.role() == "residual_scale":
+			scale = "learned"
+		}
+	}
+	return norm, scale
+}
+
+// top reads the way from the last block to the head: the norm on it, and whether the
+// head is the embedding.
+func (r *graphReader) top(x *graph.Node) (norm string, tied bool) {
+	heads := r.products("embed.wte")
+	if tied = len(heads) > 0; !tied {
+		heads = r.products("head.w")
+	}
+	for _, head := range heads {
+		for n := r.read(head).values[0]; n != x; {
+			a := r.read(n)
+			if a.norm {
+				norm = a.op
+			}
+			n = a.values[0]
+		}
+	}
+	return norm, tied
 }
 
 // builtBlock is a block as its graph has it.
 type builtBlock struct {
 	in, out        *step
-	norms          []NormAttestation
-	attentionWidth int // H·K
+	inner          []NormAttestation // within the sub-layers
+	attentionWidth int               // H·K
 }
 
 func (b *builtBlock) formula() string { return describe(b.in, b.out) }
@@ -93,7 +157,6 @@ func (r *graphReader) block(l int, in, out *graph.Node) *builtBlock {
 	}
 	b.steps[in] = b.built.in
 	b.built.out = b.step(out)
-	b.built.norms = append(outerNorms(b.built.out), b.inner...)
 	return &b.built
 }
 
@@ -102,7 +165,6 @@ type blockReader struct {
 	prefix string
 	built  builtBlock
 	steps  map[*graph.Node]*step
-	inner  []NormAttestation // within the sub-layers
 }
 
 // step reads a value of the block.
@@ -110,86 +172,73 @@ func (b *blockReader) step(n *graph.Node) *step {
 	if s := b.steps[n]; s != nil {
 		return s
 	}
-	s := b.read(n)
+	s := b.interpret(n)
 	b.steps[n] = s
 	return s
 }
 
-func (b *blockReader) read(n *graph.Node) *step {
-	op, values, params := b.operands(n)
-	name := ""
-	if len(params) > 0 {
-		name = strings.TrimPrefix(params[0].Name, b.prefix)
-	}
-	var c float64
+func (b *blockReader) interpret(n *graph.Node) *step {
+	a := b.read(n)
+	name := a.name(b.prefix)
+	c, constant := a.factor()
 	switch {
-	case op == "add":
-		return &step{kind: stepSum, args: []*step{b.step(values[0]), b.step(values[1])}}
-	case strings.HasPrefix(op, "dropout"):
-		return b.step(values[0])
+	case a.op == "add":
+		return &step{kind: stepSum, args: []*step{b.step(a.values[0]), b.step(a.values[1])}}
+	case strings.HasPrefix(a.op, "dropout"):
+		return b.step(a.values[0])
 	case name == "attn.wo":
-		return b.sublayer("A", values[0])
+		return b.sublayer("A", a.values[0])
 	case name == "ffn.down":
-		return b.sublayer("M", values[0])
-	case name != "" && params[0].Role == "norm":
-		return &step{kind: stepNorm, name: name[:strings.LastIndexByte(name, '.')], args: []*step{b.step(values[0])}}
-	case name != "" && params[0].Role == "residual_scale":
-		return &step{kind: stepLearned, name: name, args: []*step{b.step(values[0])}}
+		return b.sublayer("M", a.values[0])
+	case a.norm:
+		return &step{kind: stepNorm, name: a.normName(b.prefix), op: a.op, args: []*step{b.step(a.values[0])}}
+	case a.role() == "residual_scale":
+		return &step{kind: stepLearned, name: name, args: []*step{b.step(a.values[0])}}
+	case constant:
+		return &step{kind: stepScale, c: c, args: []*step{b.step(a.values[0])}}
 	}
-	if _, err := fmt.Sscanf(op, "scale{%g}", &c); err == nil {
-		return &step{kind: stepScale, c: c, args: []*step{b.step(values[0])}}
-	}
-	s := &step{kind: stepOther, name: op}
-	for _, v := range values {
+	s := &step{kind: stepOther, name: a.op}
+	for _, v := range a.values {
 		s.args = append(s.args, b.step(v))
 	}
 	return s
 }
 
 // sublayer goes from the last projection of a sub-layer down to what its first
-// ones read, which must be one value.
+// ones read, which must be one value, and notes the norms on the way by where
+// they sit.
 func (b *blockReader) sublayer(name string, from *graph.Node) *step {
 	s := &step{kind: stepSublayer, name: name}
 	seen := map[*graph.Node]bool{}
-	var down func(n *graph.Node)
-	down = func(n *graph.Node) {
-		if seen[n] {
+	var down func(n *graph.Node, at place)
+	down = func(n *graph.Node, at place) {
+		if seen[n] || n.Op() == nil { // a table
 			return
 		}
 		seen[n] = true
-		op, values, params := b.operands(n)
-		if strings.HasPrefix(op, "attention{") {
-			b.built.attentionWidth = values[0].Shape()[2]
+		a := b.read(n)
+		if a.norm {
+			b.built.inner = append(b.built.inner, at.norm(a.normName(b.prefix), a.op))
 		}
-		for _, p := range params {
-			if p.Role == "norm" {
-				b.innerNorm(p.Name)
-			}
+		for _, p := range a.params {
 			if p.Layer >= 0 && len(p.Shape) == 2 { // a first projection
-				if arg := b.step(values[0]); len(s.args) == 0 || s.args[0] != arg {
+				if arg := b.step(a.values[0]); len(s.args) == 0 || s.args[0] != arg {
 					s.args = append(s.args, arg)
 				}
 				return
 			}
 		}
-		for _, v := range values {
-			if v.Op() != nil { // not a table
-				down(v)
+		attention := strings.HasPrefix(a.op, "attention{")
+		if attention {
+			b.built.attentionWidth = a.values[0].Shape()[2]
+		}
+		for i, v := range a.values {
+			if attention && i < len(operands) {
+				at = operands[i]
 			}
+			down(v, at)
 		}
 	}
-	down(from)
+	down(from, ends[name])
 	return s
-}
-
-// innerNorm notes a norm within a sub-layer.
-func (b *blockReader) innerNorm(param string) {
-	name := strings.TrimPrefix(param[:strings.LastIndexByte(param, '.')], b.prefix)
-	where := map[string]string{
-		"attn.q_norm": "on the queries", "attn.k_norm": "on the keys", "attn.v_norm": "on the values",
-		"attn.inner_norm": "before the output projection", "ffn.inner_norm": "before the down projection",
-	}[name]
-	if n := (NormAttestation{name, where}); !slices.Contains(b.inner, n) {
-		b.inner = append(b.inner, n)
-	}
 }

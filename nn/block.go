@@ -9,10 +9,11 @@ import (
 
 // blockPlan is what a block needs to know besides the configuration.
 type blockPlan struct {
-	place     *Placement
 	formula   *Formula
 	constants map[string]float64 // of the formula: l, L and the placement's options
 	gain      float64            // of the initial v, o, up and down
+	qkvNorm   bool
+	innerNorm bool
 	position  PositionConfig
 	window    int
 }
@@ -20,16 +21,8 @@ type blockPlan struct {
 // plan looks every block's names up, once.
 func (m *Model) plan() error {
 	c := &m.cfg
-	names := make([]string, c.Layers)
-	for l := range names {
-		names[l] = perLayer(c.Placement, l).Kind
-	}
-	whole := c.Placement[0]
-	if p, err := lookupPlacement(whole.Kind); err == nil && p.Blocks != nil {
-		names = p.Blocks(c.Layers, whole.Options)
-	}
-	for l, name := range names {
-		p, err := lookupPlacement(name)
+	for l, place := range c.placements() {
+		p, err := lookupPlacement(place.Kind)
 		if err != nil {
 			return err
 		}
@@ -38,10 +31,11 @@ func (m *Model) plan() error {
 			return err
 		}
 		b := blockPlan{
-			place: p, formula: f, gain: 1, position: perLayer(c.Position, l), window: perLayer(c.Attention.Window, l),
+			formula: f, gain: 1, position: perLayer(c.Position, l), window: perLayer(c.Attention.Window, l),
+			qkvNorm: place.QKVNorm.or(p.QKVNorm) == Yes, innerNorm: place.InnerNorm.or(p.InnerNorm) == Yes,
 			constants: map[string]float64{"l": float64(l + 1), "L": float64(c.Layers)},
 		}
-		given := perLayer(c.Placement, l).resolve(c.Layers).Options
+		given := place.resolve(c.Layers).Options
 		for _, o := range p.Options {
 			b.constants[o.Key] = given[o.Key]
 		}

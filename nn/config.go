@@ -21,7 +21,7 @@ type Config struct {
 	Context int     `key:"context" default:"128" range:">=1" doc:"tokens in a training sequence"`
 	Vocab   AutoInt `key:"vocab" default:"auto" doc:"vocabulary; auto: the tokenizer's"`
 
-	Placement  PlacementList   `key:"placement" default:"pre" per:"layers" doc:"where the norms sit: a name, a formula such as x + F(N1(x)), a mapping with the placement's options, or one for each layer: a list, or {repeat: [a, b]} for a, b, a, b, …"`
+	Placement  PlacementList   `key:"placement" default:"pre" per:"layers" doc:"where the norms sit: a name, a formula such as x + F(N1(x)), a mapping with the placement's options, qkv_norm and inner_norm, or one for each layer: a list, or {repeat: [a, b]} for a, b, a, b, …"`
 	FinalNorm  AutoBool        `key:"final_norm" default:"auto" doc:"a norm before the head; auto: by placement"`
 	Norm       NormConfig      `key:"norm" doc:"the norm of blocks, embedding and head"`
 	Activation ActivationName  `key:"activation" default:"swiglu" doc:"activation of the FFN; gelu is the erf form"`
@@ -51,20 +51,22 @@ type FFNConfig struct {
 
 // AttentionConfig holds the options of the attention.
 type AttentionConfig struct {
-	QKNorm   string    `key:"qk_norm" default:"none" enum:"none,head,full" doc:"RMS norm of queries and keys: of every head, or of all heads together"`
-	QKNorm1P AutoBool  `key:"qk_norm_1p" default:"auto" doc:"gains of the q/k-norms as 1 + w; auto: if norm is rmsnorm_1p"`
-	Scale    AutoFloat `key:"scale" default:"auto" doc:"factor of the scores; auto: 1/sqrt(head_dim), or 1/head_dim under mup"`
-	Softcap  float64   `key:"softcap" default:"0" range:">=0" doc:"scores s become c tanh(s/c); 0: off"`
-	Window   IntList   `key:"window" default:"0" per:"layers" doc:"keys nearer than this are seen; 0: all; or one for each layer: a list, or {repeat: [a, b]} for a, b, a, b, …"`
-	Bias     string    `key:"bias" default:"none" enum:"none,qkv,proj,all" doc:"biases of the projections"`
-	Causal   bool      `key:"causal" default:"true" doc:"no token sees a later one"`
+	QKNorm     string    `key:"qk_norm" default:"none" enum:"none,head,full" doc:"RMS norm of queries and keys: of every head, or of all heads together"`
+	QKNorm1P   AutoBool  `key:"qk_norm_1p" default:"auto" doc:"gains of the q/k-norms as 1 + w; auto: if norm is rmsnorm_1p"`
+	QKNormGain AutoBool  `key:"qk_norm_gain" default:"auto" doc:"the q/k-norms have gains; auto: unless the norm has none"`
+	Scale      AutoFloat `key:"scale" default:"auto" doc:"factor of the scores; auto: 1/sqrt(head_dim), or 1/head_dim under mup"`
+	Softcap    float64   `key:"softcap" default:"0" range:">=0" doc:"scores s become c tanh(s/c); 0: off"`
+	Window     IntList   `key:"window" default:"0" per:"layers" doc:"keys nearer than this are seen; 0: all; or one for each layer: a list, or {repeat: [a, b]} for a, b, a, b, …"`
+	Bias       string    `key:"bias" default:"none" enum:"none,qkv,proj,all" doc:"biases of the projections"`
+	Causal     bool      `key:"causal" default:"true" doc:"no token sees a later one"`
 }
 
 // EmbeddingConfig holds the options of the token embedding.
 type EmbeddingConfig struct {
-	Tied  bool       `key:"tied" default:"true" doc:"the head is the embedding"`
-	Scale WidthFloat `key:"scale" default:"1" doc:"factor of the embedding: a number above 0, or sqrt_d for √d_model"`
-	Norm  AutoBool   `key:"norm" default:"auto" doc:"a norm on the embedding; auto: by placement"`
+	Tied       bool       `key:"tied" default:"true" doc:"the head is the embedding"`
+	Scale      WidthFloat `key:"scale" default:"1" doc:"factor of the embedding: a number above 0, or sqrt_d for √d_model"`
+	LearnScale bool       `key:"learn_scale" default:"false" doc:"the factor is a parameter, which starts at scale"`
+	Norm       AutoBool   `key:"norm" default:"auto" doc:"a norm on the embedding; auto: by placement"`
 }
 
 // LogitsConfig holds what happens to the logits.
@@ -179,6 +181,7 @@ func (c Config) Resolve(vocab int) (Config, error) {
 	}
 	c.Embedding.Scale, c.Logits.Scale = c.Embedding.Scale.at(c.DModel), c.Logits.Scale.at(c.DModel)
 	c.Attention.QKNorm1P = c.Attention.QKNorm1P.or(c.Norm.Kind == "rmsnorm_1p")
+	c.Attention.QKNormGain = c.Attention.QKNormGain.or(!Norms[string(c.Norm.Kind)].Plain)
 	c.Norm.Bias = c.Norm.Bias.or(Norms[string(c.Norm.Kind)].Bias)
 	c.resolvePlacement()
 	c.Position = slices.Clone(c.Position)
@@ -224,7 +227,7 @@ func autoFFN(d int, gated, bias bool) int {
 // resolved reports autos that are left.
 func (c *Config) resolved() error {
 	if c.KVHeads == 0 || c.HeadDim == 0 || c.DFF == 0 || c.Vocab == 0 || c.Attention.Scale == 0 || c.Embedding.Scale < 0 || c.Logits.Scale < 0 ||
-		c.FinalNorm == Auto || c.Norm.Bias == Auto || c.Embedding.Norm == Auto || c.Attention.QKNorm1P == Auto {
+		c.FinalNorm == Auto || c.Norm.Bias == Auto || c.Embedding.Norm == Auto || c.Attention.QKNorm1P == Auto || c.Attention.QKNormGain == Auto {
 		return errors.New("nn: the configuration has autos; call Resolve")
 	}
 	return c.Validate()

@@ -52,7 +52,7 @@ func (m *mapping) integer(key string, dst *int, least int) {
 	*dst = int(i)
 }
 
-func (m *mapping) auto(key string, dst *AutoInt) {
+func (m *mapping) auto(key string, dst interface{ FromConfig(v any) error }) {
 	if v, ok := m.take(key); ok {
 		if err := dst.FromConfig(v); err != nil {
 			m.bad(key, "%v: %w", v, err)

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"math"
 )
 
@@ -9,6 +10,9 @@ type PlacementConfig struct {
 	Kind string // a name of Placements, or a formula
 	// Options are the numbers that the placement reads; one that is absent is auto.
 	Options map[string]float64
+	// QKVNorm and InnerNorm say whether there are norms on q, k and v, and within the
+	// sub-layers; auto: as in the table, and none with a formula.
+	QKVNorm, InnerNorm AutoBool
 }
 
 // PlacementList is one placement for all blocks, or one for each.
@@ -17,8 +21,9 @@ type PlacementList []PlacementConfig
 // Place is the list of one placement.
 func Place(kind string) PlacementList { return PlacementList{{Kind: kind}} }
 
-// FromConfig reads a name, a formula, a mapping {kind: …, option: …}, or a list
-// of those with one for each layer.
+// FromConfig reads a name, a formula, a mapping {kind: …, option: …}, whose options
+// are the placement's own, qkv_norm and inner_norm, or a list of those with one for
+// each layer.
 func (p *PlacementList) FromConfig(v any) error {
 	list, err := listOf(v, readPlacement)
 	if err == nil {
@@ -38,6 +43,8 @@ func readPlacement(v any) (c PlacementConfig, err error) {
 	}
 	c.Kind = p.Name
 	m := &mapping{values: values}
+	m.auto("qkv_norm", &c.QKVNorm)
+	m.auto("inner_norm", &c.InnerNorm)
 	for _, o := range p.Options {
 		x := math.NaN()
 		if values[o.Key] == "auto" {
@@ -83,16 +90,21 @@ func (PlacementList) ConfigSchema() map[string]any {
 }
 
 func placementValue(c PlacementConfig) any {
-	if len(c.Options) == 0 {
-		return c.Kind
-	}
 	m := map[string]any{"kind": c.Kind}
+	for key, flag := range map[string]AutoBool{"qkv_norm": c.QKVNorm, "inner_norm": c.InnerNorm} {
+		if flag != Auto {
+			m[key] = flag.ConfigValue()
+		}
+	}
 	for key, x := range c.Options {
 		if p, err := lookupPlacement(c.Kind); err == nil && p.integer(key) {
 			m[key] = int64(x)
 			continue
 		}
 		m[key] = x
+	}
+	if len(m) == 1 {
+		return c.Kind
 	}
 	return m
 }
@@ -106,10 +118,20 @@ func (p *Placement) integer(key string) bool {
 	return false
 }
 
-// resolve replaces autos for a model of the given depth.
+// resolve replaces autos for a model of the given depth. Norms that are as the
+// placement has them anyway are not stated: one configuration has one form.
 func (c PlacementConfig) resolve(layers int) PlacementConfig {
 	p, err := lookupPlacement(c.Kind)
-	if err != nil || len(p.Options) == 0 {
+	if err != nil {
+		return c
+	}
+	if c.QKVNorm == YesIf(p.QKVNorm) {
+		c.QKVNorm = Auto
+	}
+	if c.InnerNorm == YesIf(p.InnerNorm) {
+		c.InnerNorm = Auto
+	}
+	if len(p.Options) == 0 {
 		return c
 	}
 	options := map[string]float64{}
@@ -120,5 +142,26 @@ func (c PlacementConfig) resolve(layers int) PlacementConfig {
 		}
 		options[o.Key] = x
 	}
-	return PlacementConfig{Kind: c.Kind, Options: options}
+	c.Options = options
+	return c
+}
+
+// placements gives the placement of every block. What a placement of all blocks is
+// told about norms holds for each.
+func (c *Config) placements() PlacementList {
+	whole := c.Placement[0]
+	p, err := lookupPlacement(whole.Kind)
+	if err == nil && p.Blocks != nil {
+		blocks := p.Blocks(c.Layers, whole.Options)
+		for l := range blocks {
+			blocks[l].QKVNorm = cmp.Or(whole.QKVNorm, blocks[l].QKVNorm)
+			blocks[l].InnerNorm = cmp.Or(whole.InnerNorm, blocks[l].InnerNorm)
+		}
+		return blocks
+	}
+	blocks := make(PlacementList, c.Layers)
+	for l := range blocks {
+		blocks[l] = perLayer(c.Placement, l)
+	}
+	return blocks
 }

@@ -181,8 +181,8 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 			c.Attention.Window = IntList{1, 2}
 		}, []string{"placement: 2 values for 4 layers", "attention.window: 2 values for 4 layers"}},
 		{"mix in a list", func(c *Config) { c.Layers, c.Placement = 2, append(Place("mix"), Place("pre")...) }, []string{"placement[0]: mix is about all blocks"}},
-		{"k", func(c *Config) { c.Placement = PlacementList{{"mix", map[string]float64{"k": 5}}} }, []string{"placement.k: 5 blocks of 4"}},
-		{"option", func(c *Config) { c.Placement = PlacementList{{"pre", map[string]float64{"k": 5}}} }, []string{"placement.k: placement pre does not read it"}},
+		{"k", func(c *Config) { c.Placement = PlacementList{{Kind: "mix", Options: map[string]float64{"k": 5}}} }, []string{"placement.k: 5 blocks of 4"}},
+		{"option", func(c *Config) { c.Placement = PlacementList{{Kind: "pre", Options: map[string]float64{"k": 5}}} }, []string{"placement.k: placement pre does not read it"}},
 		{"norm bias", func(c *Config) { c.Norm.Bias = Yes }, []string{"norm.bias: true, but rmsnorm has no additive term"}},
 		{"learned", func(c *Config) { c.Position = PositionList{{Kind: "learned", Max: 7}} }, []string{"position.max: 7 positions for a context of 128"}},
 		{"t5", func(c *Config) {
@@ -219,20 +219,32 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 
 func TestUnread(t *testing.T) {
 	c := Default()
-	if got := fmt.Sprint(c.Unread()); got != "[init.position_std parametrization.base_width norm.alpha attention.qk_norm_1p]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.position_std parametrization.base_width norm.alpha attention.qk_norm_1p attention.qk_norm_gain]" {
 		t.Error(got)
 	}
 	c.Norm.Kind, c.Init.Kind = "none", "xavier"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.eps norm.alpha attention.qk_norm_1p attention.qk_norm_gain final_norm embedding.norm]" {
 		t.Error(got)
 	}
 	c.Parametrization.Kind, c.Init.Kind = MuP, "nanochat"
-	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std init.zero_out norm.eps norm.alpha attention.qk_norm_1p final_norm embedding.norm]" {
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std init.zero_out norm.eps norm.alpha attention.qk_norm_1p attention.qk_norm_gain final_norm embedding.norm]" {
 		t.Error(got)
 	}
 	c.Parametrization.Kind, c.Init.Kind = Standard, "xavier"
 	c.Attention.QKNorm = "head"
 	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha final_norm embedding.norm]" {
+		t.Error(got)
+	}
+	c.Norm.Kind = "rmsnorm_plain" // and so no gains of q/k-norms
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha attention.qk_norm_1p]" {
+		t.Error(got)
+	}
+	c.Attention.QKNorm, c.Placement, c.Attention.QKNormGain = "none", PlacementList{{Kind: "pre", QKVNorm: Yes}}, Yes
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha]" {
+		t.Error(got)
+	}
+	c.Placement = PlacementList{{Kind: "hybrid", QKVNorm: No}}
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha attention.qk_norm_1p attention.qk_norm_gain]" {
 		t.Error(got)
 	}
 }

@@ -138,6 +138,9 @@ func (c *Config) validatePlacement(p *problems) {
 		if pl.Blocks != nil && len(c.Placement) > 1 {
 			p.add("%s: %s is about all blocks and cannot stand in a list", key, q.Kind)
 		}
+		if q.InnerNorm == Yes && c.Norm.Kind == "none" {
+			p.add("%s.inner_norm: true, but norm.kind none leaves no norm to put there", key)
+		}
 		for _, o := range slices.Sorted(maps.Keys(q.Options)) {
 			at := slices.Index(pl.optionKeys(), o)
 			if at < 0 {
@@ -220,11 +223,14 @@ func (c Config) Unread() []string {
 		unread("init.zero_out", !in.Zero)
 	}
 	unread("parametrization.base_width", c.Parametrization.Kind == MuP)
+	gains := c.qkNormed()
 	if n := Norms[string(c.Norm.Kind)]; n != nil {
 		unread("norm.eps", n.Eps || c.qkNormed())
 		unread("norm.alpha", n.Alpha)
+		gains = gains && c.Attention.QKNormGain.or(!n.Plain) == Yes
 	}
-	unread("attention.qk_norm_1p", c.qkNormed())
+	unread("attention.qk_norm_1p", gains)
+	unread("attention.qk_norm_gain", c.qkNormed())
 	if c.Norm.Kind == "none" {
 		unread("final_norm", false)
 		unread("embedding.norm", false)
@@ -245,6 +251,6 @@ func (c *Config) learnsPositions() bool {
 func (c *Config) qkNormed() bool {
 	return c.Attention.QKNorm != "none" || slices.ContainsFunc(c.Placement, func(q PlacementConfig) bool {
 		p, err := lookupPlacement(q.Kind)
-		return err == nil && p.QKVNorm
+		return err == nil && q.QKVNorm.or(p.QKVNorm) == Yes
 	})
 }

@@ -22,7 +22,7 @@ func ffn(s Site, p *blockPlan, x *graph.Node) *graph.Node {
 	} else {
 		h = ops.Activate(s.project("up", "bup", "ffn.up", x, d, f, bias), act.F)
 	}
-	if p.place.InnerNorm {
+	if p.innerNorm {
 		h = s.Norm("inner_norm", h)
 	}
 	return s.project("down", "bdown", "ffn.down", h, f, d, bias) // (B,T,D)

@@ -31,6 +31,8 @@ import (
 //	c                  numbers, l (the block, from 1), L (the number of blocks), the
 //	                   placement's own constants such as alpha, their sums, products,
 //	                   quotients and sqrt(c)
+//
+// Norms within a sub-layer are not part of it; see PlacementConfig.
 type Formula struct {
 	lets   []let
 	result ast.Expr

@@ -57,8 +57,10 @@ func TestPlacementsThatAreEqual(t *testing.T) {
 	normed := func(c *Config) { c.FinalNorm = Yes }
 	plain := func(c *Config) { c.Embedding.Norm = No }
 	one := func(c *Config) { c.Layers = 1 }
-	mix := func(k float64) PlacementList { return PlacementList{{"mix", map[string]float64{"k": k}}} }
-	deep := PlacementList{{"deepnorm", map[string]float64{"alpha": 1, "beta": 1}}}
+	mix := func(k float64) PlacementList {
+		return PlacementList{{Kind: "mix", Options: map[string]float64{"k": k}}}
+	}
+	deep := PlacementList{{Kind: "deepnorm", Options: map[string]float64{"alpha": 1, "beta": 1}}}
 
 	sameModel(t, "deepnorm with alpha 1 is post", place(Place("post")), place(deep), none)
 	sameModel(t, "peri without the norm of the embedding is sandwich", place(Place("sandwich")), place(Place("peri"), plain), none)

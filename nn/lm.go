@@ -40,7 +40,7 @@ func (m *Model) forward(n *net, tokens *graph.Node) (logits *graph.Node, stream 
 	embed := Site{net: n, scope: n.root.Sub("embed"), layer: -1, role: "embedding", module: "embedding", gain: 1}
 	wte := embed.matrix("wte", Weight{"embedding", -1, int(c.Vocab), c.DModel}, int(c.Vocab), c.DModel)
 
-	x := ops.Scale(ops.Embedding(wte, tokens), float64(c.Embedding.Scale)) // (B,T,D)
+	x := embed.scale(ops.Embedding(wte, tokens)) // (B,T,D)
 	if p := Positions[c.Position[0].Kind]; p.Embed != nil {
 		at := Site{net: n, scope: embed.scope, layer: -1, role: "embedding", module: "position", gain: 1}
 		n.place(p.Name, func() { x = p.Embed(at, x, c.Position[0]) })
@@ -70,6 +70,17 @@ func (m *Model) forward(n *net, tokens *graph.Node) (logits *graph.Node, stream 
 		z = ops.Softcap(z, c.Logits.Softcap)
 	}
 	return z, stream
+}
+
+// scale multiplies the embedding by its factor: a constant, or a learned number, as
+// DyT's language models need one (Zhu et al. 2025, arXiv:2503.10622, appendix A).
+func (s Site) scale(x *graph.Node) *graph.Node {
+	c := s.net.cfg.Embedding
+	if !c.LearnScale {
+		return ops.Scale(x, float64(c.Scale))
+	}
+	s.role, s.module = "residual_scale", "embedding_scale"
+	return ops.MulScalar(x, s.Param("scale", Constant(float64(c.Scale)), 1))
 }
 
 // dropout drops a share of x while training.

@@ -11,6 +11,7 @@ type Norm struct {
 	Eps    bool // it reads eps
 	Alpha  bool // it reads alpha
 	Bias   bool // it can have an additive term
+	Plain  bool // it has no gains; where auto, the q/k-norms of its model have none either
 	// Build applies the norm to x over its last axis; it declares the parameters
 	// that it has in s.
 	Build func(s Site, x *graph.Node, c NormConfig) *graph.Node
@@ -20,7 +21,7 @@ type Norm struct {
 var Norms = map[string]*Norm{}
 
 func init() {
-	for _, n := range []Norm{layerNorm, rmsNorm, rmsNorm1P, dynamicTanh, noNorm} {
+	for _, n := range []Norm{layerNorm, layerNormPlain, rmsNorm, rmsNorm1P, rmsNormPlain, dynamicTanh, noNorm} {
 		RegisterNorm(n)
 	}
 }

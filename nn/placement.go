@@ -16,15 +16,15 @@ type Placement struct {
 
 	FinalNorm bool // the default of final_norm
 	EmbedNorm bool // the default of embedding.norm
-	InnerNorm bool // a norm before the attention's output projection and one before the FFN's down projection
-	QKVNorm   bool // q, k and v are RMS-normalised
+	QKVNorm   bool // q, k and v are RMS-normalised, unless a configuration's qkv_norm says otherwise
+	InnerNorm bool // a norm before the attention's output projection and one before the FFN's down projection, unless inner_norm says otherwise
 
 	Options []PlacementOption
 	// InitScale names the option that multiplies the initial values of the value
 	// and output projections and of the FFN's up and down projections.
 	InitScale string
-	// Blocks, if set, gives the name of the placement of every block.
-	Blocks func(layers int, options map[string]float64) []string
+	// Blocks, if set, gives the placement of every block.
+	Blocks func(layers int, options map[string]float64) PlacementList
 }
 
 // PlacementOption is a number that a placement reads, in its formula or besides.
@@ -83,6 +83,7 @@ func init() {
 		{Name: "lns", Formula: "x + F(N1(x)/sqrt(l))", FinalNorm: true, Source: "Sun et al. 2025, arXiv:2502.05795"},
 		{Name: "mix", FinalNorm: true, Options: []PlacementOption{optionK}, Blocks: mixBlocks, Source: "Li et al. 2024, arXiv:2412.13795"},
 		{Name: "hybrid", Formula: "h = N2(x + A(x)); h + M(h)", FinalNorm: true, QKVNorm: true, Source: "Zhuo et al. 2025, arXiv:2503.04598"},
+		{Name: "hybrid_star", FinalNorm: true, QKVNorm: true, Blocks: hybridStarBlocks, Source: "HybridNorm* of Zhuo et al. 2025, arXiv:2503.04598"},
 		{Name: "parallel", Formula: "h = N1(x); x + A(h) + M(h)", FinalNorm: true, Source: "Wang and Komatsuzaki 2021 (GPT-J); Chowdhery et al. 2022, arXiv:2204.02311"},
 		{Name: "rezero", Formula: "x + a*F(x)", Source: "Bachlechner et al. 2020, arXiv:2003.04887"},
 		{Name: "layerscale", Formula: "x + g*F(N1(x))", FinalNorm: true, Options: []PlacementOption{optionInit}, Source: "Touvron et al. 2021, arXiv:2103.17239"},
@@ -93,12 +94,17 @@ func init() {
 }
 
 // mixBlocks places the first k blocks post and the others pre.
-func mixBlocks(layers int, options map[string]float64) []string {
-	names := slices.Repeat([]string{"pre"}, layers)
-	for l := range min(int(options["k"]), layers) {
-		names[l] = "post"
-	}
-	return names
+func mixBlocks(layers int, options map[string]float64) PlacementList {
+	k := min(int(options["k"]), layers)
+	return slices.Concat(slices.Repeat(Place("post"), k), slices.Repeat(Place("pre"), layers-k))
+}
+
+// hybridStarBlocks places the first block pre, with q, k and v normalised as in
+// the others, which are hybrid.
+func hybridStarBlocks(layers int, _ map[string]float64) PlacementList {
+	blocks := slices.Repeat(Place("hybrid"), layers)
+	blocks[0] = PlacementConfig{Kind: "pre", QKVNorm: Yes}
+	return blocks
 }
 
 // RegisterPlacement adds p to the table. It panics if the name is taken or no

@@ -127,7 +127,7 @@ func (r *runner[T]) shielded(name string) bool {
 		return false
 	}
 	b := r.m.blocks[layer]
-	return b.position.Kind != "rope" && !b.place.QKVNorm
+	return b.position.Kind != "rope" && !b.qkvNorm
 }
 
 func TestCausality(t *testing.T) {

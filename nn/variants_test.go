@@ -40,6 +40,10 @@ func variants() []variant {
 			c.Placement, c.Norm.Kind, c.Activation, c.Position = Place(p), "dyt", "geglu_tanh", PositionList{NewPosition("alibi")}
 			c.Embedding.Tied, c.Embedding.Norm, c.FFN.Bias, c.Attention.QKNorm = false, Yes, true, "full"
 		})
+		add("place="+p+",plain", func(c *Config) {
+			c.Placement, c.Norm.Kind, c.Embedding.Norm = Place(p), "rmsnorm_plain", Yes
+			c.Placement[0].QKVNorm, c.Placement[0].InnerNorm, c.Attention.QKNorm = Yes, Yes, "full"
+		})
 	}
 	for _, f := range []string{"N2(x + N1(F(x)))", "h = alpha*x + a*F(N1(x)/L); N2(h)", "x + g2*M(N2(x)) + a1*A(x/sqrt(2*l))", "h = N1(x); N3(h + F(N2(h)))"} {
 		add("formula="+f, func(c *Config) { c.Placement = Place(f) })
@@ -74,6 +78,18 @@ func variants() []variant {
 		c.Placement = append(append(Place("hybrid"), Place("parallel")...), Place("x + F(N1(x))")...)
 		c.Attention.Window = IntList{0, 2, 3}
 	})
+	for _, gain := range []AutoBool{Yes, No} {
+		for _, width := range []string{"head", "full"} {
+			add(fmt.Sprintf("qkv gain=%v,%s", gain == Yes, width), func(c *Config) {
+				c.Attention.QKNorm, c.Attention.QKNormGain, c.Attention.QKNorm1P, c.Placement[0].QKVNorm = width, gain, gain, Yes
+			})
+		}
+	}
+	for _, p := range []string{"none", "sinusoidal", "learned"} {
+		add("learned scale,position="+p, func(c *Config) {
+			c.Embedding.LearnScale, c.Embedding.Scale, c.Position = true, SqrtD, PositionList{NewPosition(p)}
+		})
+	}
 	add("attention", func(c *Config) {
 		c.Attention.Softcap, c.Attention.Scale, c.Attention.Bias, c.Heads = 2, 0.7, "qkv", 6
 		c.Logits = LogitsConfig{Scale: 0.5, Softcap: 4}
@@ -104,7 +120,7 @@ func count(c Config) int {
 		}
 		return 0
 	}
-	total := V*d + is(!c.Embedding.Tied, V*d) + is(c.FinalNorm == Yes, norm(d)) + is(c.Embedding.Norm == Yes, norm(d))
+	total := V*d + is(c.Embedding.LearnScale, 1) + is(!c.Embedding.Tied, V*d) + is(c.FinalNorm == Yes, norm(d)) + is(c.Embedding.Norm == Yes, norm(d))
 	if p := c.Position[0]; p.Kind == "learned" {
 		total += int(p.Max) * d
 	}
@@ -124,7 +140,7 @@ func count(c Config) int {
 	for l := range c.Layers {
 		place := perLayer(c.Placement, l).Kind
 		outer := map[string]int{
-			"sandwich": 4, "peri": 4, "none": 0, "rezero": 0, "hybrid": 1, "parallel": 1,
+			"sandwich": 4, "peri": 4, "none": 0, "rezero": 0, "hybrid": 1, "hybrid_star": is(l == 0, 1) + 1, "parallel": 1,
 			"N2(x + N1(F(x)))": 4, "h = alpha*x + a*F(N1(x)/L); N2(h)": 4, "x + g2*M(N2(x)) + a1*A(x/sqrt(2*l))": 1, "h = N1(x); N3(h + F(N2(h)))": 6,
 		}
 		n, ok := outer[place]
@@ -134,12 +150,15 @@ func count(c Config) int {
 		total += n * norm(d)
 		total += d*(2*q+2*kv) + mats*d*ff + bias
 		total += is(c.Attention.Bias == "qkv" || c.Attention.Bias == "all", q+2*kv) + is(c.Attention.Bias == "proj" || c.Attention.Bias == "all", d)
-		total += is(place == "subln", norm(q)+norm(ff)) + is(place == "rezero", 2) + is(place == "layerscale", 2*d)
+		flags := perLayer(c.Placement, l)
+		qkv := flags.QKVNorm == Yes || flags.QKVNorm == Auto && (place == "hybrid" || place == "hybrid_star")
+		inner := flags.InnerNorm == Yes || flags.InnerNorm == Auto && place == "subln"
+		total += is(inner, norm(q)+norm(ff)) + is(place == "rezero", 2) + is(place == "layerscale", 2*d)
 		total += is(place == "h = alpha*x + a*F(N1(x)/L); N2(h)", 2) + is(place == "x + g2*M(N2(x)) + a1*A(x/sqrt(2*l))", 1+d)
-		if c.Attention.QKNorm != "none" || place == "hybrid" {
+		if c.Attention.QKNormGain == Yes && (c.Attention.QKNorm != "none" || qkv) {
 			wide := c.Attention.QKNorm == "full"
 			total += is(wide, q+kv) + is(!wide, 2*int(c.HeadDim))
-			total += is(place == "hybrid" && wide, kv) + is(place == "hybrid" && !wide, int(c.HeadDim))
+			total += is(qkv && wide, kv) + is(qkv && !wide, int(c.HeadDim))
 		}
 	}
 	return total

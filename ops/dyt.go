@@ -25,11 +25,14 @@ type dyT struct{ bias bool }
 
 func (dyT) String() string { return "dyt" }
 
+// Normalizes marks a Norm: dyt stands in the place of one.
+func (dyT) Normalizes() {}
+
 func (dyT) Infer(in []graph.Shape) ([]graph.Shape, error) {
 	if err := wantVector("alpha", in[1], 1); err != nil {
 		return nil, err
 	}
-	return normShapes(in[0], in[2:], 0)
+	return normShapes(in[0], 0, in[2:], 0)
 }
 
 // Alias lets y take the place of x.

@@ -31,13 +31,21 @@ type layerNorm struct {
 	weight, bias bool
 }
 
-func (layerNorm) String() string { return "layernorm" }
+func (o layerNorm) String() string {
+	if !o.weight {
+		return "layernorm plain"
+	}
+	return "layernorm"
+}
+
+// Normalizes marks a Norm.
+func (layerNorm) Normalizes() {}
 
 func (o layerNorm) Infer(in []graph.Shape) ([]graph.Shape, error) {
 	if o.bias && !o.weight {
 		return nil, errors.New("a bias without a weight")
 	}
-	return normShapes(in[0], in[1:], 2)
+	return normShapes(in[0], 0, in[1:], 2)
 }
 
 // Alias lets y take the place of x.

@@ -10,16 +10,31 @@ import (
 // last axis, or one head of it after the other, as in the per-head norms of
 // queries and keys.
 
-// normShapes is the shape rule that the norms share. vectors are the operands
-// that should be [d]; saved is the number of results of one number a row that
-// are kept for the gradient.
-func normShapes(x graph.Shape, vectors []graph.Shape, saved int) ([]graph.Shape, error) {
+// Norm is an operation that normalises rows, or stands in the place of one that
+// does. Whoever reads a graph knows it by this where it has no parameters.
+type Norm interface {
+	graph.Op
+	Normalizes()
+}
+
+var _, _, _ Norm = rmsNorm{}, layerNorm{}, dyT{}
+
+// normShapes is the shape rule that the norms share. d is the length of a row, 0 for
+// that of the weights or, without any, of the last axis; vectors are the operands
+// that should be [d]; saved is the number of results of one number a row that are
+// kept for the gradient.
+func normShapes(x graph.Shape, d int, vectors []graph.Shape, saved int) ([]graph.Shape, error) {
 	if err := wantRows("x", x); err != nil {
 		return nil, err
 	}
-	d := width(x)
-	if len(vectors) > 0 && len(vectors[0]) == 1 {
+	switch {
+	case d < 0:
+		return nil, fmt.Errorf("rows of %d entries", d)
+	case d > 0:
+	case len(vectors) > 0 && len(vectors[0]) == 1:
 		d = vectors[0][0]
+	default:
+		d = width(x)
 	}
 	for _, v := range vectors {
 		if err := wantVector("a weight of the norm", v, d); err != nil {
@@ -27,7 +42,7 @@ func normShapes(x graph.Shape, vectors []graph.Shape, saved int) ([]graph.Shape,
 		}
 	}
 	if width(x)%d != 0 {
-		return nil, fmt.Errorf("a weight of %d entries does not divide a last axis of %d", d, width(x))
+		return nil, fmt.Errorf("rows of %d entries do not divide a last axis of %d", d, width(x))
 	}
 	out := []graph.Shape{x}
 	for range saved {

@@ -91,6 +91,8 @@ func normCases(lead []int) []opCase {
 			f: one(func(in []*graph.Node) *graph.Node { return ops.RMSNorm(in[0], in[1], 1e-5, true) })},
 		{name: named("rmsnorm without weights", lead), in: []graphtest.Input{x},
 			f: one(func(in []*graph.Node) *graph.Node { return ops.RMSNorm(in[0], nil, 1e-5, false) })},
+		{name: named("rmsnorm of heads without weights", lead), in: []graphtest.Input{x},
+			f: one(func(in []*graph.Node) *graph.Node { return ops.RMSNormRows(in[0], 4, 1e-5) })},
 		{name: named("dyt", lead), in: []graphtest.Input{x, alpha, w, b},
 			f: one(func(in []*graph.Node) *graph.Node { return ops.DyT(in[0], in[1], in[2], in[3]) })},
 		{name: named("dyt of heads without bias", lead), in: []graphtest.Input{x, alpha, head},

@@ -20,21 +20,36 @@ func RMSNorm(x, w *graph.Node, eps float64, onePlus bool) *graph.Node {
 	return graph.Apply(rmsNorm{eps: eps, weight: true, onePlus: onePlus}, x, w)[0]
 }
 
+// RMSNormRows is RMSNorm without gains (Qin et al. 2023, arXiv:2307.14995, whose eps
+// stands elsewhere) of rows of d entries, d a divisor of D:
+//
+//	y = x/√(mean(x²) + eps)
+func RMSNormRows(x *graph.Node, d int, eps float64) *graph.Node {
+	return graph.Apply(rmsNorm{eps: eps, d: d}, x)[0]
+}
+
 // rmsNorm has operands x, w and results y, 1/√(mean(x²) + eps).
 type rmsNorm struct {
 	eps             float64
+	d               int // of rows without weight; 0 is D
 	weight, onePlus bool
 }
 
 func (o rmsNorm) String() string {
-	if o.onePlus {
+	switch {
+	case o.onePlus:
 		return "rmsnorm 1+w"
+	case !o.weight:
+		return "rmsnorm plain"
 	}
 	return "rmsnorm"
 }
 
-func (rmsNorm) Infer(in []graph.Shape) ([]graph.Shape, error) {
-	return normShapes(in[0], in[1:], 1)
+// Normalizes marks a Norm.
+func (rmsNorm) Normalizes() {}
+
+func (o rmsNorm) Infer(in []graph.Shape) ([]graph.Shape, error) {
+	return normShapes(in[0], o.d, in[1:], 1)
 }
 
 // Alias lets y take the place of x.

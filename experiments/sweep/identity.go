@@ -17,12 +17,14 @@ const idLength = 12
 // canonical JSON, that stands for what was before there was a choice. With that value
 // they are left out, so that those runs are found again.
 var laterKeys = map[string]string{
-	"train.on_nonfinite":      `"stop"`,
-	"train.multipliers":       `{"lr":{},"weight_decay":{}}`,
-	"model.init.zero_out":     `false`,
-	"model.init.position_std": `0.01`,
-	"model.init.multipliers":  `{}`,
-	"model.parametrization":   `{"kind":"standard"}`,
+	"train.on_nonfinite":           `"stop"`,
+	"train.multipliers":            `{"lr":{},"weight_decay":{}}`,
+	"model.init.zero_out":          `false`,
+	"model.init.position_std":      `0.01`,
+	"model.init.multipliers":       `{}`,
+	"model.parametrization":        `{"kind":"standard"}`,
+	"model.attention.qk_norm_gain": `true`,
+	"model.embedding.learn_scale":  `false`,
 }
 
 // essence is everything that has a part in the numbers of a run: the resolved

@@ -45,7 +45,8 @@ func TestWhatIdentityCovers(t *testing.T) {
 	id := cell(t).ID
 	for _, arg := range []string{"name=other", "probe.every=3", "probe.params=true", "train.eval_every=7", "train.eval_tokens=99", "train.checkpoint_every=5", "train.recompute=block",
 		"data.path=./testdata/text.txt", "seed={init: 1, data: 1}", "model.d_ff=auto", "model.vocab=256", "model.kv_heads=2", "train.lr=0.001",
-		"train.multipliers={lr: {embedding: 1}}", "model.init.multipliers={ffn: 1}", "model.init.zero_out=false", "model.parametrization=standard"} {
+		"train.multipliers={lr: {embedding: 1}}", "model.init.multipliers={ffn: 1}", "model.init.zero_out=false", "model.parametrization=standard",
+		"model.embedding.learn_scale=false", "model.placement={kind: pre, qkv_norm: false, inner_norm: auto}"} {
 		if got := cell(t, arg).ID; got != id {
 			t.Errorf("%s makes another run", arg)
 		}
@@ -53,7 +54,8 @@ func TestWhatIdentityCovers(t *testing.T) {
 	seen := []string{id}
 	for _, arg := range []string{"seed=2", "seed={init: 1, data: 2}", "seed={init: 2, data: 1}", "salt=a", "model.layers=2", "model.norm=layernorm", "model.d_ff=9",
 		"model.init=xavier", "data.validation=0.2", "train.steps=5", "train.lr=0.002", "train.clip=none", "train.accumulate=2", "train.warmup=3", "train.optimizer=sgd", "train.on_nonfinite=skip",
-		"model.init.zero_out=true", "model.init.multipliers.ffn=2", "model.parametrization=mup", "train.multipliers.lr.embedding=10", "train.multipliers.weight_decay={embedding: 10}"} {
+		"model.init.zero_out=true", "model.init.multipliers.ffn=2", "model.parametrization=mup", "train.multipliers.lr.embedding=10", "train.multipliers.weight_decay={embedding: 10}",
+		"model.embedding.learn_scale=true", "model.norm=rmsnorm_plain", "model.placement={kind: pre, qkv_norm: true}", "model={placement: {kind: pre, qkv_norm: true}, attention: {qk_norm_gain: false}}"} {
 		got := cell(t, arg).ID
 		if slices.Contains(seen, got) {
 			t.Errorf("%s makes the same run as another", arg)

@@ -72,7 +72,7 @@ func (d *design) modelManifest() map[string]any {
 	}
 	return map[string]any{
 		"placement": strings.Join(a.Placements(), "; "), "layers": len(a.Blocks), "norms_per_block": strings.Join(runs(norms), ", "),
-		"embedding_norm": a.EmbeddingNorm, "final_norm": a.FinalNorm, "tied": a.Tied,
+		"embedding_scale": a.EmbeddingScale, "embedding_norm": a.EmbeddingNorm, "final_norm": a.FinalNorm, "tied": a.Tied,
 		"params":          map[string]any{"total": a.Params, "non_embedding": a.NonEmbedding, "by_role": a.ByRole},
 		"flops_per_token": a.FLOPsPerToken, "kv_cache_elements_per_token": a.KVCachePerToken,
 		"updates": strings.Join(updates, "; "),

@@ -33,7 +33,7 @@ func measure(c Config) (Size, error) {
 	a := m.Attest(g)
 	for l, b := range a.Blocks {
 		if !b.AsConfigured {
-			return Size{}, fmt.Errorf("block %d was built as %s, which is not what the configuration says", l, b.Placement)
+			return Size{}, fmt.Errorf("block %d was built as %s with the norms %v, which is not what the configuration says", l, b.Placement, b.Norms)
 		}
 	}
 	return Size{Params: int64(a.Params), FLOPs: a.FLOPsPerToken}, nil

@@ -57,7 +57,7 @@ func parameters(c nn.Config) int {
 	q, kv := c.Heads*hd, int(c.KVHeads)*hd
 	norm := map[nn.NormName]func(n int) int{
 		"layernorm": func(n int) int { return n }, "rmsnorm": func(n int) int { return n },
-		"rmsnorm_1p": func(n int) int { return n }, "dyt": func(n int) int { return n + 1 },
+		"rmsnorm_1p": func(n int) int { return n }, "rmsnorm_plain": func(int) int { return 0 }, "dyt": func(n int) int { return n + 1 },
 	}[c.Norm.Kind]
 	gains := func(n int) int {
 		if c.Norm.Bias == nn.Yes {
@@ -66,7 +66,7 @@ func parameters(c nn.Config) int {
 		return norm(n)
 	}
 	place := c.Placement[0].Kind
-	norms := map[string]int{"sandwich": 4, "hybrid": 1, "parallel": 1}[place]
+	norms := map[string]int{"sandwich": 4, "hybrid": 1, "hybrid_star": 1, "parallel": 1}[place]
 	if norms == 0 {
 		norms = 2
 	}
@@ -84,7 +84,8 @@ func parameters(c nn.Config) int {
 		block += q + 2*kv + d
 	}
 	switch {
-	case place == "hybrid":
+	case c.Attention.QKNormGain == nn.No:
+	case place == "hybrid" || place == "hybrid_star":
 		block += 3 * hd
 	case c.Attention.QKNorm == "head":
 		block += 2 * hd
@@ -95,6 +96,12 @@ func parameters(c nn.Config) int {
 		block += gains(q) + gains(ff)
 	}
 	total := c.Layers*block + d*int(c.Vocab)
+	if place == "hybrid_star" {
+		total += gains(d)
+	}
+	if c.Embedding.LearnScale {
+		total++
+	}
 	if !c.Embedding.Tied {
 		total += d * int(c.Vocab)
 	}
@@ -195,7 +202,7 @@ func TestPublishedTotals(t *testing.T) {
 		"gemma3-1b":         {999_885_952, 0, "hub: google/gemma-3-1b-pt"},
 		"olmo2-7b":          {7_298_617_344, 0, "hub: allenai/OLMo-2-1124-7B"},
 		"olmo2-13b":         {13_716_198_400, 0, "hub: allenai/OLMo-2-1124-13B"},
-		"nanochat":          {560_988_160, -58_880, "nanochat at depth 20, whose norms have no gains"},
+		"nanochat":          {560_988_160, 0, "nanochat prints it at depth 20"},
 		"palm-8b in 1e7":    {863, 0, "table 1 of the paper: 8.63 billion"},
 		"palm-62b in 1e7":   {6250, 0, "table 1 of the paper: 62.50 billion"},
 		"palm-540b in 1e7":  {54035, -119 * 18432, "table 1 of the paper: 540.35 billion, without norms"},
@@ -240,7 +247,7 @@ func TestPlacementsOfPresets(t *testing.T) {
 		"llama1": {"0-31 " + pre}, "llama2-7b": {"0-31 " + pre}, "llama2-70b": {"0-79 " + pre}, "llama3-8b": {"0-31 " + pre}, "mistral-7b": {"0-31 " + pre},
 		"qwen2.5": {"0-27 " + pre}, "qwen3": {"0-35 " + pre}, "gemma1": {"0-17 " + pre}, "gemma2": {"0-41 x + N2(F(N1(x)))"}, "gemma3": {"0-33 x + N2(F(N1(x)))"},
 		"olmo2": {"0-31 x + N1(F(x))"}, "nanochat": {"0-19 " + pre}, "deepnorm": {"0-99 N1(3.7606*x + F(x))"}, "subln": {"0-23 " + pre},
-		"mixln": {"0-2 " + post, "3-11 " + pre}, "hybridnorm": {"0-15 h = N2(x + A(x)); h + M(h)"}, "dyt": {"0-31 " + pre},
+		"mixln": {"0-2 " + post, "3-11 " + pre}, "hybridnorm": {"0-15 h = N2(x + A(x)); h + M(h)"}, "hybridnorm-star": {"0 " + pre, "1-15 h = N2(x + A(x)); h + M(h)"}, "dyt": {"0-31 " + pre},
 		"lns-tiny": {"0 " + pre, "1 x + F(0.707107*N1(x))", "2 x + F(0.57735*N1(x))", "3 x + F(0.5*N1(x))"},
 	} {
 		a := attested(t, presetModel(t, name))
@@ -248,7 +255,7 @@ func TestPlacementsOfPresets(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 		final := map[string]string{"vaswani2017": "", "gpt1": "", "bert": "", "deepnorm": "", "dyt": "dyt", "gemma1": "rmsnorm 1+w", "gemma2": "rmsnorm 1+w",
-			"gemma3": "rmsnorm 1+w", "gpt2": "layernorm", "nanogpt": "layernorm", "palm": "layernorm", "subln": "layernorm"}
+			"gemma3": "rmsnorm 1+w", "gpt2": "layernorm", "nanogpt": "layernorm", "palm": "layernorm", "subln": "layernorm", "nanochat": "rmsnorm plain"}
 		norm, ok := final[name]
 		if !ok {
 			norm = "rmsnorm"
@@ -266,6 +273,9 @@ func TestScalesOfPresets(t *testing.T) {
 		d, word := float64(c.DModel), strings.SplitN(name, "-", 2)[0]
 		if scaled := slices.Contains([]string{"vaswani2017", "gemma1", "gemma2", "gemma3", "deepnorm", "dyt"}, word); scaled != (c.Embedding.Scale != 1) {
 			t.Errorf("%s multiplies the embedding by %v", name, c.Embedding.Scale)
+		}
+		if learned := word == "dyt"; learned != (attested(t, c).EmbeddingScale == "learned") {
+			t.Errorf("%s has a learned scale: %v", name, !learned)
 		}
 		if scaled := slices.Contains([]string{"t5", "palm"}, word); scaled != (c.Logits.Scale != 1) {
 			t.Errorf("%s multiplies the logits by %v", name, c.Logits.Scale)

@@ -15,7 +15,7 @@ import (
 var families = []string{
 	"vaswani2017", "gpt1", "bert", "gpt2", "nanogpt", "t5", "t5.1.1", "palm", "llama1", "llama2-7b", "llama2-70b", "llama3-8b", "llama3.1-8b", "mistral-7b",
 	"qwen2.5", "qwen2.5-0.5b", "qwen3", "qwen3-0.6b", "gemma1", "gemma1-7b", "gemma2", "gemma3", "olmo2", "nanochat", "deepnorm", "subln", "lns", "mixln",
-	"hybridnorm", "dyt",
+	"hybridnorm", "hybridnorm-star", "dyt",
 }
 
 // TestSmallTwinsTrain trains each small preset for two steps, through everything

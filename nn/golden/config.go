@@ -110,14 +110,15 @@ func (c *config) readPlacement(o *object) {
 	if len(c.places) != c.layers {
 		o.bad("places: %d for %d layers", len(c.places), c.layers)
 	}
-	for _, p := range append([]string{place}, c.places...) {
-		if nn.Placements[p] == nil {
+	for i, p := range append([]string{place}, c.places...) {
+		known := nn.Placements[p]
+		switch {
+		case known == nil || known.Blocks != nil && p != "mix":
 			o.bad("place %q is not known", p)
 			return
+		case i > 0 && p == "mix":
+			o.bad("places: a block cannot be placed mix")
 		}
-	}
-	if slices.Contains(c.places, "mix") {
-		o.bad("places: a block cannot be placed mix")
 	}
 	c.finalNorm, c.embedNorm = nn.Placements[place].FinalNorm, nn.Placements[place].EmbedNorm
 	optional(o, "final_norm", &c.finalNorm)
@@ -214,7 +215,7 @@ func (c *config) model() (nn.Config, error) {
 	}
 	m.Activation, m.FFN.Bias = nn.ActivationName(c.act), c.ffnBias
 	m.Attention = nn.AttentionConfig{
-		QKNorm: c.qkNorm, QKNorm1P: nn.YesIf(c.qkNorm1P), Scale: nn.AutoFloat(c.scale), Softcap: c.attnCap,
+		QKNorm: c.qkNorm, QKNorm1P: nn.YesIf(c.qkNorm1P), QKNormGain: nn.Yes, Scale: nn.AutoFloat(c.scale), Softcap: c.attnCap,
 		Window: c.windows, Bias: biases(c.qkvBias, c.projBias), Causal: c.causal,
 	}
 	m.Position = nn.PositionList{c.position()}

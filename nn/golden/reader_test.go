@@ -184,6 +184,8 @@ func TestErrorsNameWhatIsWrong(t *testing.T) {
 		{"unknown part", edit(t, model, set(1), "attention_maps"), "not known: attention_maps"},
 		{"format", edit(t, model, set("golden3"), "format"), `format "golden3" is not known`},
 		{"placement", edit(t, model, set([]string{"lns", "lns", "keel"}), "config", "places"), `place "keel" is not known`},
+		{"placement of all blocks", edit(t, model, set([]string{"lns", "lns", "mix"}), "config", "places"), "places: a block cannot be placed mix"},
+		{"placement of other names", edit(t, model, set("hybrid_star"), "config", "place"), `place "hybrid_star" is not known`},
 		{"short places", edit(t, model, set([]string{"lns"}), "config", "places"), "places: 1 for 3 layers"},
 		{"activation", edit(t, model, set("mish"), "config", "act"), `activation: unknown activation "mish"`},
 		{"norm", edit(t, model, set("groupnorm"), "config", "norm"), `unknown norm "groupnorm"`},
