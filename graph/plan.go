@@ -1,5 +1,7 @@
 package graph
 
+import "math"
+
 // Stats is what the planner did.
 type Stats struct {
 	Calls, Fused int // calls in the program; operations that were fused into others
@@ -16,13 +18,18 @@ type Option func(*options)
 
 type options struct {
 	fuse      bool
+	enclose   int
 	pending   int
 	recompute Recompute
 	inputs    map[string]*Buffer // of another program
 }
 
 // WithoutFusion keeps every operation by itself, to test the fused ones.
-func WithoutFusion() Option { return func(o *options) { o.fuse = false } }
+func WithoutFusion() Option { return func(o *options) { o.fuse, o.enclose = false, math.MaxInt } }
+
+// WithEnclosing encloses calls wherever that saves at least so many bytes; see
+// encloseFrom. The results do not depend on it.
+func WithEnclosing(bytes int) Option { return func(o *options) { o.enclose = bytes } }
 
 // WithPending bounds the bytes that wait for a barrier; see pendingBudget.
 func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes } }
@@ -42,7 +49,7 @@ type Plan struct {
 }
 
 func readOptions(opts []Option) options {
-	o := options{fuse: true, pending: pendingBudget}
+	o := options{fuse: true, enclose: encloseFrom, pending: pendingBudget}
 	for _, f := range opts {
 		f(&o)
 	}
@@ -60,9 +67,10 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	if o.fuse {
 		l.absorb()
 	}
-	before := len(l.calls)
+	l.enclose(o.enclose)
+	once := len(l.calls)
 	l.recompute(o.recompute)
-	again := len(l.calls) - before
+	again := len(l.calls) - once
 	if o.fuse {
 		l.fuse()
 	}

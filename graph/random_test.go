@@ -78,7 +78,8 @@ func TestRandomGraphsEqualTapeMachine(t *testing.T) {
 		team := graph.NewTeam(1 + int(seed)%3)
 		want := tapeGradients(t, g, p)
 		for _, opts := range [][]graph.Option{nil, {graph.WithoutFusion()}, {graph.WithPending(0)}, {graph.WithPending(100)},
-			{graph.WithRecompute(graph.RecomputeNothing)}, {graph.WithRecompute(graph.RecomputeBlocks)}} {
+			{graph.WithRecompute(graph.RecomputeNothing)}, {graph.WithRecompute(graph.RecomputeBlocks)},
+			{graph.WithEnclosing(0)}, {graph.WithEnclosing(0), graph.WithRecompute(graph.RecomputeBlocks)}} {
 			prog, err := graph.Compile(g, p, team, opts...)
 			if err != nil {
 				t.Fatal(err)

@@ -61,7 +61,9 @@ func (r *runner[T]) randomise() {
 	for i := range tokens {
 		tokens[i], targets[i] = int32(rng.IntN(int(r.m.cfg.Vocab))), int32(rng.IntN(int(r.m.cfg.Vocab)))
 	}
-	graph.Slice[T](r.prog.Input("seed"))[0] = T(1 / float64(len(tokens)))
+	if r.prog.HasInput("seed") {
+		graph.Slice[T](r.prog.Input("seed"))[0] = T(1 / float64(len(tokens)))
+	}
 }
 
 func (r *runner[T]) ints(name string) []int32 { return graph.Slice[int32](r.prog.Input(name)) }

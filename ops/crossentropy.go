@@ -50,13 +50,17 @@ func bindCrossEntropy[T graph.Float](c *graph.Call) []graph.Task {
 		kernel.CrossEntropy(nll, lse, graph.Part[T](c.In(0), part, parts), graph.Part[int32](c.In(1), part, parts), len(nll), v, Ignore)
 	})
 	rows.Writes = []*graph.Buffer{c.Out(0), c.Out(1)}
-	total := graph.Task{
-		Parts: 1, Reads: []*graph.Buffer{c.Out(0)}, Writes: []*graph.Buffer{c.Out(2)},
+	return []graph.Task{rows, sumOfLosses[T](c.Out(0), c.Out(2))}
+}
+
+// sumOfLosses is the task that adds nll up.
+func sumOfLosses[T graph.Float](nll, loss *graph.Buffer) graph.Task {
+	return graph.Task{
+		Parts: 1, Reads: []*graph.Buffer{nll}, Writes: []*graph.Buffer{loss},
 		Run: func(int, *graph.Worker) {
-			graph.Slice[T](c.Out(2))[0] = T(kernel.Sum(graph.Slice[T](c.Out(0))))
+			graph.Slice[T](loss)[0] = T(kernel.Sum(graph.Slice[T](nll)))
 		},
 	}
-	return []graph.Task{rows, total}
 }
 
 // Grad is dlogits = dloss·(exp(logits - log Σ exp(logits)) - onehot(target)).
@@ -64,10 +68,10 @@ func (crossEntropy) Grad(in, out, dout []*graph.Node) []*graph.Node {
 	if dout[0] != nil || dout[2] == nil {
 		panic(&graph.Error{Op: "crossEntropy", Err: errors.New("the sum of the losses has a gradient, that of single tokens has none")})
 	}
-	return []*graph.Node{graph.Apply1(crossEntropyGrad{}, in[0], in[1], out[1], dout[2]), nil}
+	return []*graph.Node{graph.Apply1(crossEntropyGrad{}, in[0], in[1], out[0], out[1], dout[2]), nil}
 }
 
-// crossEntropyGrad has operands logits, targets, log Σ exp(logits), dloss.
+// crossEntropyGrad has operands logits, targets, nll, log Σ exp(logits), dloss.
 type crossEntropyGrad struct{}
 
 func (crossEntropyGrad) String() string { return "crossEntropyGrad" }
@@ -79,15 +83,15 @@ func (crossEntropyGrad) Alias(int) int { return 0 }
 
 func (crossEntropyGrad) Bind(c *graph.Call) []graph.Task {
 	t := c.Rows(graph.Typed(c, runCrossEntropyGrad[float32], runCrossEntropyGrad[float64])(c))
-	t.Whole = []*graph.Buffer{c.In(3)}
+	t.Whole = []*graph.Buffer{c.In(4)}
 	return []graph.Task{t}
 }
 
 func runCrossEntropyGrad[T graph.Float](c *graph.Call) func(part, parts int, _ *graph.Worker) {
 	v := width(c.In(0).Shape())
 	return func(part, parts int, _ *graph.Worker) {
-		lse := graph.Part[T](c.In(2), part, parts)
-		kernel.CrossEntropyGrad(graph.Part[T](c.Out(0), part, parts), graph.Part[T](c.In(0), part, parts), lse,
-			graph.Part[int32](c.In(1), part, parts), len(lse), v, Ignore, graph.Slice[T](c.In(3))[0])
+		nll, lse := graph.Part[T](c.In(2), part, parts), graph.Part[T](c.In(3), part, parts)
+		kernel.CrossEntropyGrad(graph.Part[T](c.Out(0), part, parts), graph.Part[T](c.In(0), part, parts), nll, lse,
+			graph.Part[int32](c.In(1), part, parts), len(lse), v, Ignore, graph.Slice[T](c.In(4))[0])
 	}
 }

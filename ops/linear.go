@@ -97,17 +97,7 @@ func bindLinear[T graph.Float](c *graph.Call, o linear) []graph.Task {
 	if height(x.Shape()) <= fewRows {
 		return []graph.Task{linearOfFewRows[T](c, o)}
 	}
-	out, in := w.Shape()[0], w.Shape()[1]
-	packed := c.Scratch(kernel.PackedLen(in, out))
-	panels := blocks(out, kernel.PanelWidth)
-	pack := graph.Task{
-		Parts: blocks(panels, packGroup),
-		Reads: []*graph.Buffer{w}, Writes: []*graph.Buffer{packed},
-		Run: func(part int, _ *graph.Worker) {
-			p0 := part * packGroup
-			kernel.PackT(graph.Slice[T](packed), graph.Slice[T](w), in, in, out, p0, min(p0+packGroup, panels))
-		},
-	}
+	packed, pack := packWeight[T](c, w)
 	mul := c.Rows(runLinear[T](c, o, packed))
 	mul.Reads = []*graph.Buffer{x, packed}
 	mul.Whole = []*graph.Buffer{packed}
@@ -118,6 +108,22 @@ func bindLinear[T graph.Float](c *graph.Call, o linear) []graph.Task {
 		mul.Whole = append(mul.Whole, c.In(2))
 	}
 	return []graph.Task{pack, mul}
+}
+
+// packWeight is the task that packs a weight [out, in] as the right-hand side of
+// x·Wᵀ, and the scratch memory that it packs it into.
+func packWeight[T graph.Float](c *graph.Call, w *graph.Buffer) (packed *graph.Buffer, pack graph.Task) {
+	out, in := w.Shape()[0], w.Shape()[1]
+	packed = c.Scratch(kernel.PackedLen(in, out))
+	panels := blocks(out, kernel.PanelWidth)
+	return packed, graph.Task{
+		Parts: blocks(panels, packGroup),
+		Reads: []*graph.Buffer{w}, Writes: []*graph.Buffer{packed},
+		Run: func(part int, _ *graph.Worker) {
+			p0 := part * packGroup
+			kernel.PackT(graph.Slice[T](packed), graph.Slice[T](w), in, in, out, p0, min(p0+packGroup, panels))
+		},
+	}
 }
 
 func runLinear[T graph.Float](c *graph.Call, o linear, packed *graph.Buffer) func(part, parts int, wk *graph.Worker) {

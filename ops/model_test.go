@@ -185,7 +185,7 @@ func TestModelGradients(t *testing.T) {
 func TestModelEqualsTapeMachine(t *testing.T) {
 	for name, z := range models {
 		want := z.tapeGradients(t)
-		for i, opts := range [][]graph.Option{nil, {graph.WithoutFusion()}, {graph.WithPending(0)}} {
+		for i, opts := range [][]graph.Option{nil, {graph.WithoutFusion()}, {graph.WithPending(0)}, {graph.WithEnclosing(0)}} {
 			p, prog := compileModel[float64](t, z, 2, opts...)
 			prog.Run()
 			for param, w := range want {

@@ -3,6 +3,7 @@ package golden
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"ablate/graph"
 	"ablate/nn"
@@ -49,6 +50,9 @@ func verifyModel[T graph.Float](f *modelFile, r *Result) error {
 	x.compareForward()
 	x.compareGradients()
 	x.compareStream()
+	if err := x.compareWithoutLogits(m, team); err != nil {
+		return err
+	}
 	x.compareCounts(m.Attest(g))
 	x.compareDerived()
 	x.compareDecoding(m, team)
@@ -141,6 +145,31 @@ func (x *modelRun[T]) compareStream() {
 	}
 	worsen(&r.StreamGradNormErr, r.compare("residual_grad_norms", norms, f.streamNorms, x.lim.norms))
 	worsen(&r.StreamRMSErr, r.compare("residual_rms", rms, f.rms, x.lim.rms))
+}
+
+// compareWithoutLogits runs the step as it trains: where nobody asks for the logits,
+// they are never together. The bytes are to be the same.
+func (x *modelRun[T]) compareWithoutLogits(m *nn.Model, team *graph.Team) error {
+	g, err := m.Train(graph.DtypeOf[T](), x.f.cfg.b, x.f.cfg.t)
+	if err != nil {
+		return err
+	}
+	prog, err := graph.Compile(g, x.params, team, graph.WithEnclosing(0), graph.WithInputsOf(x.prog))
+	if err != nil {
+		return err
+	}
+	want := slices.Clone(x.params.Grads())
+	clear(x.params.Grads())
+	prog.Run()
+	for _, name := range []string{"loss", "nll"} {
+		if !slices.Equal(graph.Slice[T](prog.Output(name)), graph.Slice[T](x.prog.Output(name))) {
+			x.r.problem("%s: other bytes where the logits are no output", name)
+		}
+	}
+	if !slices.Equal(x.params.Grads(), want) {
+		x.r.problem("gradients: other bytes where the logits are no output")
+	}
+	return nil
 }
 
 // compareCounts holds what the graph contains against the file.

@@ -123,6 +123,10 @@ func isFloat32[T Float]() bool {
 	return unsafe.Sizeof(zero) == 4
 }
 
+// SumBlock is the size of the blocks that a sum of k terms is cut into, the last of which may be smaller.
+// A product whose operands come by such blocks of k, each added to C, has the bits of one call.
+func SumBlock(k int) int { return blockK(k) }
+
 // maxBlockK bounds the terms that are summed in registers before they are added to C.
 const maxBlockK = 512
 

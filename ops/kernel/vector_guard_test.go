@@ -48,7 +48,7 @@ func TestNoAccessOutsideSlices(t *testing.T) {
 		{"softmax", func(s [][]float32, n int) { Softmax(s[0], s[1], nil, rows, n); SoftmaxGrad(s[0], s[1], s[2], rows, n) }},
 		{"cross-entropy", func(s [][]float32, n int) {
 			CrossEntropy(s[3], s[4], s[1], []int32{0, 0, 0}, rows, n, ignored)
-			CrossEntropyGrad(s[0], s[1], s[4], []int32{0, 0, 0}, rows, n, ignored, 1)
+			CrossEntropyGrad(s[0], s[1], s[3], s[4], []int32{0, 0, 0}, rows, n, ignored, 1)
 		}},
 		{"adamw", func(s [][]float32, n int) {
 			h := adamStep(1, .1, .1, 1)

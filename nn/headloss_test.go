@@ -1,0 +1,84 @@
+package nn
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"ablate/graph"
+)
+
+// TestSameBytesWithLogitsInBlocks: every variant trains and is evaluated to the same
+// bytes whether its logits are held as a whole or never together, whatever is
+// recomputed besides.
+func TestSameBytesWithLogitsInBlocks(t *testing.T) {
+	capped := variant{"long, capped", with(func(c *Config) {
+		c.Context, c.Layers = 300, 1 // 600 rows: two blocks
+		c.Logits = LogitsConfig{Scale: 0.5, Softcap: 4}
+	})}
+	tied := variant{"long, tied, many classes", with(func(c *Config) {
+		c.Context, c.Layers, c.Embedding.Tied, c.Vocab = 300, 1, true, 1100 // two chunks
+	})}
+	team := graph.NewTeam(2)
+	defer team.Close()
+	for _, v := range append(variants(), capped, tied) {
+		cfg, err := v.cfg.Resolve(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, build := range []func(graph.Dtype, int, int, ...Option) (*graph.Graph, error){m.Train, m.Eval} {
+			g, err := build(graph.Float32, batch, cfg.Context)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !inBlocks(t, g) {
+				t.Errorf("%s: the logits are held as a whole", v.name)
+			}
+			want := bytesOf(t, m, g, team, graph.WithEnclosing(math.MaxInt))
+			for i, opts := range [][]graph.Option{nil, {graph.WithRecompute(graph.RecomputeNothing)}, {graph.WithRecompute(graph.RecomputeBlocks)}} {
+				if got := bytesOf(t, m, g, team, append(opts, graph.WithEnclosing(0))...); !slices.Equal(got, want) {
+					t.Errorf("%s, recomputation %d: other bytes", v.name, i)
+				}
+			}
+		}
+	}
+}
+
+// inBlocks says whether the logits of g are never together where that is asked for.
+func inBlocks(t *testing.T, g *graph.Graph) bool {
+	t.Helper()
+	plan, err := graph.NewPlan(g, graph.WithEnclosing(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	plan.Dump(&text)
+	return strings.Contains(text.String(), "crossEntropy of linear")
+}
+
+// bytesOf gives all gradients and outputs of a run, with some targets ignored.
+func bytesOf(t *testing.T, m *Model, g *graph.Graph, team *graph.Team, opts ...graph.Option) []float32 {
+	t.Helper()
+	r := &runner[float32]{m: m, g: g, params: graph.NewParams[float32](g)}
+	var err error
+	if r.prog, err = graph.Compile(g, r.params, team, opts...); err != nil {
+		t.Fatal(err)
+	}
+	r.randomise()
+	for i := range r.ints("targets") {
+		if i%4 == 1 {
+			r.ints("targets")[i] = -100
+		}
+	}
+	r.prog.Run()
+	all := slices.Clone(r.params.Grads())
+	for _, name := range g.Outputs() {
+		all = append(all, r.out(name)...)
+	}
+	return all
+}

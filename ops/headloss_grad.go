@@ -1,0 +1,167 @@
+package ops
+
+import (
+	"ablate/graph"
+	"ablate/ops/kernel"
+)
+
+// The sizes of parts with gradient, found by measurement. Products of fewer rows
+// than these read their other operand too often.
+const (
+	headLossCols   = 512     // of the product, for all rows of a block, for which a piece of the weight is packed
+	headLossDXRows = 192     // of dx
+	headLossGrads  = 1 << 15 // logits that turn into their gradient at once, in the second-level cache
+	headLossRows   = 16      // at least, in a part that does that
+)
+
+// withGradient is the tasks with gradient, block by block of rows. A block has the
+// rows that one product sums before it adds them to dW, so that dW has the bits
+// of a product over all rows.
+func (h *boundHeadLoss[T]) withGradient() []graph.Task {
+	size := kernel.SumBlock(h.rows)
+	z := h.c.Scratch(size, h.v)
+	var all []graph.Task
+	for r0 := 0; r0 < h.rows; r0 += size {
+		b := headLossBlock[T]{boundHeadLoss: h, z: z, r0: r0, rows: min(size, h.rows-r0)}
+		all = append(all, b.products(), b.gradients())
+		if h.dx {
+			all = append(all, b.dX()) // before dW, whose parts are short and fill the gaps
+		}
+		if h.dw {
+			all = append(all, b.dW())
+		}
+	}
+	return all
+}
+
+// headLossBlock is some rows of a headLoss from r0 on. z holds their product, then
+// the gradient of that.
+type headLossBlock[T graph.Float] struct {
+	*boundHeadLoss[T]
+	z        *graph.Buffer
+	r0, rows int
+}
+
+// products is the product, split by columns.
+func (h headLossBlock[T]) products() graph.Task {
+	size := kernel.PackedLen(h.d, min(h.v, headLossCols))
+	h.c.Local(size)
+	return graph.Task{
+		Parts: blocks(h.v, headLossCols), Reads: h.operands(), Writes: []*graph.Buffer{h.z},
+		Run: func(part int, wk *graph.Worker) {
+			c0, c1 := part*headLossCols, min((part+1)*headLossCols, h.v)
+			packed := graph.Local[T](wk, size)
+			h.pack(packed, c0, c1)
+			h.product(graph.Slice[T](h.z)[c0:], h.v, h.r0, h.r0+h.rows, c0, c1, packed)
+		},
+	}
+}
+
+// gradients is the loss of every row, and the gradient of the product in its
+// place. A few rows at a time stay in the cache from the first step to the last.
+func (h headLossBlock[T]) gradients() graph.Task {
+	few := max(1, headLossGrads/h.v)
+	parts := blocks(h.rows, max(few, headLossRows))
+	held := h.held()
+	need := chunk + few // tmp, log Σ exp, and what may take no other's place
+	for _, beside := range held {
+		if beside {
+			need += few * h.v
+		}
+	}
+	h.c.Local(need)
+	return graph.Task{
+		Parts: parts, Reads: []*graph.Buffer{h.z, h.targets(), h.dloss()}, Writes: []*graph.Buffer{h.z, h.c.Out(0)},
+		Run: func(part int, wk *graph.Worker) {
+			end := h.rows * (part + 1) / parts
+			for r := h.rows * part / parts; r < end; r += few {
+				h.gradient(r, min(few, end-r), held, graph.Local[T](wk, need))
+			}
+		},
+	}
+}
+
+// held says of the product and of the results of the steps, in this order, which are
+// operands of a gradient: nothing may take their place.
+func (h *boundHeadLoss[T]) held() (held [maxSteps + 1]bool) {
+	for _, s := range h.back {
+		for _, i := range s.from {
+			held[i] = true
+		}
+	}
+	return held
+}
+
+// gradient is the loss and the gradient of n rows from row r of the block on. Every
+// value takes the place of the one before, unless that is held.
+func (h headLossBlock[T]) gradient(r, n int, held [maxSteps + 1]bool, local []T) {
+	z := graph.Slice[T](h.z)[r*h.v : (r+n)*h.v]
+	tmp, rest, lse := local[:chunk], local[chunk:], local[len(local)-n:]
+	after := func(x []T, i int) []T { // where what is made of x, value i, goes
+		if held[i] {
+			x, rest = rest[:len(z)], rest[len(z):]
+		}
+		return x
+	}
+	at := [maxSteps + 1][]T{z} // the product and the results of the steps
+	for i, f := range h.f {
+		at[i+1] = after(at[i], i)
+		apply(f, at[i+1], at[i], at[i], at[i], tmp)
+	}
+	logits := at[len(h.f)]
+	nll, targets := graph.Slice[T](h.c.Out(0))[h.r0+r:], graph.Slice[int32](h.targets())[h.r0+r:]
+	kernel.CrossEntropy(nll, lse, logits, targets, n, h.v, Ignore)
+	d := after(logits, len(h.f))
+	kernel.CrossEntropyGrad(d, logits, nll, lse, targets, n, h.v, Ignore, graph.Slice[T](h.dloss())[0])
+	for i, f := range h.df {
+		in := [maxArity][]T{d, d, d}
+		for k, from := range h.back[i].from {
+			in[k+1] = at[from]
+		}
+		if i == len(h.df)-1 {
+			d = z
+		}
+		apply(f, d, in[0], in[1], in[2], tmp)
+	}
+}
+
+// dX is the gradient of x.
+func (h headLossBlock[T]) dX() graph.Task {
+	w, dx, parts := h.c.In(1), h.c.Out(2), blocks(h.rows, headLossDXRows)
+	return graph.Task{
+		Parts: parts, Reads: []*graph.Buffer{h.z, w}, Writes: []*graph.Buffer{dx},
+		Run: func(part int, _ *graph.Worker) {
+			a, b := h.rows*part/parts, h.rows*(part+1)/parts
+			dz, y := graph.Slice[T](h.z)[a*h.v:b*h.v], graph.Slice[T](dx)[(h.r0+a)*h.d:(h.r0+b)*h.d]
+			kernel.MulNN(b-a, h.d, h.v, dz, h.v, graph.Slice[T](w), h.d, y, h.d, false)
+		},
+	}
+}
+
+// dW adds the share of the block to the gradients of the weight and of the bias.
+func (h headLossBlock[T]) dW() graph.Task {
+	x, results, parts := h.c.In(0), h.weightResults(), linearDW{}.parts(h.v, h.d, h.rows)
+	return graph.Task{
+		Parts: parts, Reads: []*graph.Buffer{h.z, x}, Writes: results,
+		Run: func(part int, _ *graph.Worker) {
+			c0, c1, add := h.v*part/parts, h.v*(part+1)/parts, h.r0 > 0
+			dz, dw := graph.Slice[T](h.z)[c0:], graph.Slice[T](results[0])[c0*h.d:c1*h.d]
+			kernel.MulTN(c1-c0, h.d, h.rows, dz, h.v, graph.Slice[T](x)[h.r0*h.d:], h.d, dw, h.d, add)
+			if h.bias {
+				kernel.ColSum(graph.Slice[T](results[1])[c0:c1], dz, h.rows, c1-c0, h.v, add)
+			}
+		},
+	}
+}
+
+// weightResults are dW and, if there is a bias, db.
+func (h *boundHeadLoss[T]) weightResults() []*graph.Buffer {
+	i := 2
+	if h.dx {
+		i = 3
+	}
+	if h.bias {
+		return []*graph.Buffer{h.c.Out(i), h.c.Out(i + 1)}
+	}
+	return []*graph.Buffer{h.c.Out(i)}
+}
