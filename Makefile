@@ -34,8 +34,8 @@ fuzz: ## fuzz every parser for a short while each (FUZZTIME=5s)
 crash: ## kill a run at random, resume it, compare its bytes with an undisturbed one (CRASH_TIME=2m)
 	@CRASH_TIME=$${CRASH_TIME:-2m} go test ./cmd -run '^TestCrash$$' -count=1 -v -timeout 0
 
-theory: ## measure what theory says of models at initialisation (a minute; docs/theory.md has the result)
-	@ABLATE_THEORY=1 go test ./nn -run '^TestTheory$$' -count=1 -v
+theory: ## measure what theory says of models at initialisation (two minutes; SEEDS=5; docs/theory.md has the result)
+	@ABLATE_THEORY=$${SEEDS:-5} go test ./nn -run '^TestTheory$$' -count=1 -v -timeout 0
 
 bench: build ## measure the speed of the training step
 	@$(BIN) bench

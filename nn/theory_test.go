@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
 	"testing"
 
 	"ablate/graph"
@@ -14,9 +15,10 @@ import (
 //
 //	make theory
 //
-// prints the tables of docs/theory.md and fails where a statement does not hold.
+// prints the tables of docs/theory.md and fails where a statement does not hold;
+// make theory SEEDS=40 does it over more than the usual five.
 
-const theorySeeds = 5
+var theorySeeds, _ = strconv.Atoi(os.Getenv("ABLATE_THEORY"))
 
 // profile is what one model at initialisation gives: the mean square of the stream
 // at its boundaries, the norms of the gradient there, and the gradient of the last down projection.
@@ -86,15 +88,37 @@ func geometric(all []profile, of func(profile) float64) float64 {
 }
 
 func TestTheory(t *testing.T) {
-	if os.Getenv("ABLATE_THEORY") == "" {
-		t.Skip("takes a minute; make theory")
+	if theorySeeds < 2 {
+		t.Skip("takes minutes; make theory")
 	}
 	t.Run("top gradient against depth", theoryTopGradient)
+	t.Run("top gradient against width", theoryTopGradientWidth)
 	t.Run("stream of pre", theoryPreStream)
 	t.Run("stream of peri", theoryPeriStream)
 	t.Run("ratio under scaled projections", theoryScaledProjections)
 	t.Run("gain of depth", theoryDepthGain)
 }
+
+// exponent is the slope of log y against log x, where at[i] is what the seeds gave at
+// x[i], as a mean over seeds with its standard error.
+func exponent(x []float64, at [][]profile, y func(profile) float64) (mean, stderr float64) {
+	slopes := make([]float64, theorySeeds)
+	for seed := range slopes {
+		lx, ly := make([]float64, len(x)), make([]float64, len(x))
+		for i := range x {
+			lx[i], ly[i] = math.Log(x[i]), math.Log(y(at[i][seed]))
+		}
+		slopes[seed], _, _ = line(lx, ly)
+		mean += slopes[seed] / float64(theorySeeds)
+	}
+	for _, s := range slopes {
+		stderr += (s - mean) * (s - mean) / float64(theorySeeds*(theorySeeds-1))
+	}
+	return mean, math.Sqrt(stderr)
+}
+
+func topGradient(p profile) float64    { return p.top }
+func streamGradient(p profile) float64 { return p.grad[len(p.grad)-1] }
 
 // theoryTopGradient: Xiong et al. 2020, arXiv:2002.04745: the gradient of the last
 // FFN's second matrix does not depend on L under post, and falls as 1/√L under pre.
@@ -103,16 +127,50 @@ func theoryTopGradient(t *testing.T) {
 		placement  string
 		want, span float64
 	}{{"post", 0, 0.1}, {"pre", -0.5, 0.15}} {
-		var x, y []float64
-		for _, layers := range []int{8, 16, 32, 64} {
-			top := geometric(profiles(t, theory(c.placement, layers, "xavier")), func(p profile) float64 { return p.top })
-			fmt.Printf("top gradient    %-5s L %2d   %.5f\n", c.placement, layers, top)
-			x, y = append(x, math.Log(float64(layers))), append(y, math.Log(top))
+		var at [][]profile
+		depths := []float64{8, 16, 32, 64}
+		for _, layers := range depths {
+			all := profiles(t, theory(c.placement, int(layers), "xavier"))
+			fmt.Printf("top gradient    %-5s L %2g   %.5f\n", c.placement, layers, geometric(all, topGradient))
+			at = append(at, all)
 		}
-		slope, _, _ := line(x, y)
-		fmt.Printf("top gradient    %-5s slope  %.3f, theory %g ± %g\n", c.placement, slope, c.want, c.span)
+		slope, stderr := exponent(depths, at, topGradient)
+		fmt.Printf("top gradient    %-5s slope  %.3f ± %.3f, theory %g ± %g\n", c.placement, slope, stderr, c.want, c.span)
 		if math.Abs(slope-c.want) > c.span {
 			t.Errorf("%s: slope %.3f, theory %g ± %g", c.placement, slope, c.want, c.span)
+		}
+	}
+}
+
+// theoryTopGradientWidth: the same gradient against d. It is a sum over tokens of outer
+// products of what arrives from the head and of the hidden layer. The hidden layer is as
+// long as √d; what arrives, as a row of the head: √d for a head of N(0, 1), so that the
+// product goes like d, as the bounds O(d√ln d) and O(d√(ln d/L)) of Xiong et al. do; and
+// 1 for a head of N(0, 1/d), which xavier draws. √ln d adds 0.1 to a slope over these
+// widths, too little to be told.
+func theoryTopGradientWidth(t *testing.T) {
+	for _, c := range []struct {
+		placement, head string
+		want            float64
+	}{{"post", "1", 1}, {"pre", "1", 1}, {"post", "1/d", 0.5}, {"pre", "1/d", 0.5}} {
+		var at [][]profile
+		widths := []float64{64, 128, 256, 512}
+		for _, d := range widths {
+			cfg := theory(c.placement, 8, "xavier")
+			cfg.DModel, cfg.DFF, cfg.Embedding.Tied = int(d), AutoInt(4*d), false
+			if c.head == "1" {
+				cfg.Init.Multipliers = graph.RoleFactors{"head": math.Sqrt(d)}
+			}
+			all := profiles(t, cfg)
+			fmt.Printf("top gradient    %-5s head N(0, %s) d %3g   %.5f, of the stream %.5f\n", c.placement, c.head, d, geometric(all, topGradient), geometric(all, streamGradient))
+			at = append(at, all)
+		}
+		top, topErr := exponent(widths, at, topGradient)
+		stream, streamErr := exponent(widths, at, streamGradient)
+		fmt.Printf("top gradient    %-5s head N(0, %s) slope  %.3f ± %.3f, theory %g ± 0.2; of the stream %.3f ± %.3f, theory %g ± 0.1\n",
+			c.placement, c.head, top, topErr, c.want, stream, streamErr, c.want-0.5)
+		if math.Abs(top-c.want) > 0.2 || math.Abs(stream-(c.want-0.5)) > 0.1 {
+			t.Errorf("%s, head N(0, %s): slope %.3f, of the stream %.3f", c.placement, c.head, top, stream)
 		}
 	}
 }
