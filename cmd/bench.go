@@ -116,12 +116,12 @@ func pickShapes(names []string) ([]benchShape, error) {
 
 func (a *app) benchHeader() {
 	a.printf("%d threads, kernels %s. FLOPs of a token: %s.\n", a.threads, kernel.Path(), flopsFormula)
-	a.printf("%-17s %10s %10s %9s %8s %8s %7s %7s %9s %7s\n", "shape", "tokens/s", "best", "ms/step", "GFLOP/s", "peak", "share", "allocs", "peak RSS", "probes")
+	a.printf("%-17s %10s %10s %9s %8s %8s %7s %7s %9s %7s %17s\n", "shape", "tokens/s", "best", "ms/step", "GFLOP/s", "peak", "share", "allocs", "peak RSS", "probes", "(95 %)")
 }
 
 func (a *app) benchRow(r benchResult) {
-	a.printf("%-17s %10.0f %10.0f %9.3f %8.1f %8.1f %6.1f%% %7.0f %6.0f MB %6.2f%%\n", r.Shape, r.TokensPerS, r.Best, r.MsPerStep,
-		r.GFLOPs, r.Peak, 100*r.Share, r.Allocs, float64(r.RSS)/1e6, 100*r.ProbeCost)
+	a.printf("%-17s %10.0f %10.0f %9.3f %8.1f %8.1f %6.1f%% %7.0f %6.0f MB %6.2f%% %+7.2f … %+5.2f%%\n", r.Shape, r.TokensPerS, r.Best, r.MsPerStep,
+		r.GFLOPs, r.Peak, 100*r.Share, r.Allocs, float64(r.RSS)/1e6, 100*r.ProbeCost, 100*r.ProbeCI[0], 100*r.ProbeCI[1])
 }
 
 // benchResult is one object of the list that bench --json prints.
@@ -140,4 +140,6 @@ type benchResult struct {
 	Kernels    string  `json:"kernels"`
 	Arena      int     `json:"arena_bytes"`
 	Phases     int     `json:"phases"`
+
+	ProbeCI [2]float64 `json:"probe_cost_ci95"` // where ProbeCost is with 95 %
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ablate/experiments/report"
-	"ablate/train"
 )
 
 // scalingBase is the model from which one size at a time is varied; sizes that
@@ -94,7 +93,7 @@ func (a *app) scalingStep(ctx context.Context, keys string, batch int, seconds f
 		return 0, err
 	}
 	defer m.Team.Close()
-	times, _, err := stepTimes(ctx, m, s, seconds, train.Probe{})
+	times, _, err := stepTimes(ctx, m, s, seconds)
 	if err != nil || len(times) == 0 {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -14,6 +15,7 @@ type block struct {
 	room   int // bytes, rounded up to whole cache lines
 	rows   int // first axis, for reuse within a chain
 	off    int
+	lent   bool   // off is in the vector of gradients, not in the arena
 	home   *value // the member whose memory is given
 }
 
@@ -86,77 +88,120 @@ func (v *value) rowCount() int {
 	return v.shape[0]
 }
 
-// layout gives every block a place in one arena and returns the arena's size
-// in bytes. Blocks are placed in the order in which they come alive, each in
-// the first gap that is free for its whole life; a block may also take over
-// the exact place of one that its own chain has done with.
-func layout(blocks []*block) int {
-	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b *block) bool { return b.home != nil })
+// layOut gives every block its place and returns the arena's size in bytes.
+// The vector of gradients, of so many bytes, is idle until the backward pass
+// begins to fill it: what is gone by then, such as packed weights, goes there
+// as long as there is room, and takes up lent bytes of it.
+func layOut(blocks []*block, gradients int) (arena, lent int) {
+	first := firstGradient(blocks)
+	var early, rest []*block
+	for _, b := range blocks {
+		switch {
+		case b.home != nil:
+		case b.life.to.phase < first:
+			b.lent = true
+			early = append(early, b)
+		default:
+			rest = append(rest, b)
+		}
+	}
+	lent, left := arrange(early, gradients)
+	for _, b := range left {
+		b.lent = false
+	}
+	arena, _ = arrange(append(rest, left...), math.MaxInt)
+	return arena, lent
+}
+
+// firstGradient is the first phase that writes where a parameter's gradient
+// will be, 0 in a program without any.
+func firstGradient(blocks []*block) int {
+	first := math.MaxInt
+	for _, b := range blocks {
+		if b.home != nil {
+			first = min(first, b.life.from.phase)
+		}
+	}
+	if first == math.MaxInt {
+		return 0
+	}
+	return first
+}
+
+// arrange places blocks in one stretch of memory: the largest first, since the
+// small ones fit into the gaps between them, and of one size those that come
+// alive first. It returns the bytes that are used, and the blocks that would
+// end beyond limit, which have no place.
+func arrange(blocks []*block, limit int) (size int, left []*block) {
 	slices.SortStableFunc(blocks, func(a, b *block) int {
-		return cmp.Or(cmp.Compare(a.life.from.phase, b.life.from.phase), cmp.Compare(a.life.from.ord, b.life.from.ord))
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.life.from.phase, b.life.from.phase), cmp.Compare(a.life.from.ord, b.life.from.ord))
 	})
 	var placed []*block // by offset
-	size := 0
+	var near []neighbour
 	for _, b := range blocks {
 		b.room = (b.bytes + cacheLine - 1) &^ (cacheLine - 1)
-		placed = slices.DeleteFunc(placed, func(p *block) bool { return p.life.to.phase < b.life.from.phase })
-		b.off = place(b, placed)
+		near = near[:0]
+		for _, p := range placed {
+			if apart, inRows := b.life.apart(p.life); !apart {
+				near = append(near, neighbour{p, inRows && b.bytes == p.bytes && b.rows == p.rows})
+			}
+		}
+		b.off = place(b.room, near)
+		if b.off+b.room > limit {
+			left = append(left, b)
+			continue
+		}
 		i, _ := slices.BinarySearchFunc(placed, b.off, func(p *block, off int) int { return cmp.Compare(p.off, off) })
 		placed = slices.Insert(placed, i, b)
 		size = max(size, b.off+b.room)
 	}
-	return size
+	return size, left
 }
 
-// place finds a place for b among the blocks that are alive, in the order of
-// their offsets: the lowest that b can take over, or else the first gap.
-func place(b *block, placed []*block) int {
-	if off, ok := takeOver(b, placed); ok {
-		return off
-	}
-	off := 0
-	for _, p := range placed {
-		if off+b.room <= p.off {
-			break
-		}
-		off = max(off, p.off+p.room)
-	}
-	return off
+// neighbour is a block that is alive at the same time as another one. shares
+// says that the other may stand exactly where it does: every worker has done
+// with its rows of one when it comes to its rows of the other, and those rows
+// are the same bytes.
+type neighbour struct {
+	*block
+	shares bool
 }
 
-// takeOver finds the lowest offset at which b can take over from one block or
-// several, and overlaps nothing else. It goes through placed once, so that
-// planning a deep model does not take the cube of its depth: a candidate is
-// sound when everything before it has ended and nothing begins before its end.
-func takeOver(b *block, placed []*block) (off int, ok bool) {
-	candidate, ended := -1, 0 // ended: the end of what does not stand at the candidate's place
-	for _, p := range placed {
-		if candidate >= 0 && p.off >= candidate+b.room {
-			return candidate, true
+// place finds the lowest place for a block of so many bytes among its
+// neighbours, which are in the order of their offsets: a gap, or the place of
+// one or several that it may share.
+func place(room int, near []neighbour) int {
+	end := 0 // of the neighbours so far
+	for i, n := range near {
+		if end+room <= n.off {
+			return end
 		}
-		switch {
-		case candidate >= 0 && p.off == candidate && p.takenOverBy(b):
-			continue
-		case candidate >= 0: // p overlaps it
-			ended = max(ended, candidate+b.room)
-			candidate = -1
+		if n.off >= end && shared(room, n.off, near[i:]) {
+			return n.off
 		}
-		if p.off >= ended && p.takenOverBy(b) {
-			candidate = p.off
-			continue
-		}
-		ended = max(ended, p.off+p.room)
+		end = max(end, n.off+n.room)
 	}
-	return candidate, candidate >= 0
+	return end
 }
 
-// takenOverBy says whether n may stand exactly where b stood: every worker has
-// done with its rows of b when it comes to its rows of n, and those rows are
-// the same bytes.
-func (b *block) takenOverBy(n *block) bool {
-	if b.bytes != n.bytes || b.rows != n.rows {
-		return false
+// shared says whether a block may stand at off, where the first of its
+// neighbours stands: all that reach into it can be shared and stand there too.
+func shared(room, off int, near []neighbour) bool {
+	for _, n := range near {
+		if n.off >= off+room {
+			return true
+		}
+		if !n.shares || n.off != off {
+			return false
+		}
 	}
-	_, inRows := b.life.to.before(n.life.from)
-	return inRows
+	return true
+}
+
+// apart says whether one life ends before the other begins: everywhere, or
+// only where both have the same rows in the same place.
+func (l life) apart(o life) (everywhere, inRows bool) {
+	before, beforeInRows := l.to.before(o.from)
+	after, afterInRows := o.to.before(l.from)
+	return before || after, beforeInRows || afterInRows
 }

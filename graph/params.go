@@ -69,14 +69,28 @@ func NewParams[T Float](g *Graph) *Params[T] {
 		panic("graph: parameters of another type than the graph's")
 	}
 	p := &Params[T]{specs: g.params, spans: map[string]span{}}
-	line := cacheLine / int(g.dtype.Size())
 	size := 0
 	for _, s := range g.params {
 		p.spans[s.Name] = span{size, size + s.Size()}
-		size += (s.Size() + line - 1) / line * line
+		size += paddedLen(s, g.dtype)
 	}
 	p.values = aligned[T](size)
 	return p
+}
+
+// flatLen is the number of elements of a flat vector of parameters.
+func flatLen(specs []*ParamSpec, dt Dtype) int {
+	n := 0
+	for _, s := range specs {
+		n += paddedLen(s, dt)
+	}
+	return n
+}
+
+// paddedLen is the size of a parameter up to the next cache line.
+func paddedLen(s *ParamSpec, dt Dtype) int {
+	line := cacheLine / int(dt.Size())
+	return (s.Size() + line - 1) / line * line
 }
 
 // Init draws every parameter's initial values from its own stream.
@@ -102,7 +116,8 @@ func (p *Params[T]) Specs() []*ParamSpec { return p.specs }
 // Values is the flat vector of all values.
 func (p *Params[T]) Values() []T { return p.values }
 
-// Grads is the flat vector of all gradients, with the same layout.
+// Grads is the flat vector of all gradients, with the same layout. A program
+// that computes gradients puts other things there while it runs.
 func (p *Params[T]) Grads() []T {
 	if p.grads == nil {
 		p.grads = p.Vector()
@@ -162,6 +177,21 @@ func (p *Params[T]) pointer(name string, grad bool) unsafe.Pointer {
 		v = p.Grads()
 	}
 	return unsafe.Pointer(unsafe.SliceData(v[p.spans[name].from:]))
+}
+
+// gaps lists what stands between gradients within the first n bytes of their
+// vector.
+func (p *Params[T]) gaps(n int) (out [][]byte) {
+	var x T
+	size := int(unsafe.Sizeof(x))
+	for _, s := range p.specs {
+		from := p.spans[s.Name].to
+		to := p.spans[s.Name].from + paddedLen(s, DtypeOf[T]())
+		if from < to && from*size < n {
+			out = append(out, unsafe.Slice((*byte)(unsafe.Pointer(&p.Grads()[from])), (to-from)*size))
+		}
+	}
+	return out
 }
 
 // Constant is the distribution that is always c: gains start at 1, biases at 0.

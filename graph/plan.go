@@ -8,7 +8,8 @@ type Stats struct {
 	Again        int // calls of the forward pass that the backward pass repeats
 	Tasks        int
 	Phases       int // barriers + 1
-	Arena        int // bytes of the arena, in which all intermediate values live
+	Arena        int // bytes of the arena, in which intermediate values live that find no room among the gradients
+	Lent         int // bytes of the gradients' vector that hold such values until the backward pass fills it
 	Values       int // bytes of all those values, had each its own memory
 	Local        int // bytes of memory of one worker
 }
@@ -22,6 +23,7 @@ type options struct {
 	pending   int
 	recompute Recompute
 	inputs    map[string]*Buffer // of another program
+	arena     []byte             // of another program
 }
 
 // WithoutFusion keeps every operation by itself, to test the fused ones.
@@ -38,6 +40,11 @@ func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes
 // what one program leaves in them the other finds. The two must not run at
 // once.
 func WithInputsOf(p *Program) Option { return func(o *options) { o.inputs = p.inputs } }
+
+// WithArenaOf lets a program that needs no more memory than p compute in p's:
+// what one leaves in its outputs is lost when the other runs. The two must not
+// run at once.
+func WithArenaOf(p *Program) Option { return func(o *options) { o.arena = p.arena } }
 
 // Plan is a graph as it will run: fused, scheduled and laid out, but without
 // memory. It tells what a model costs that this machine could not hold.
@@ -74,14 +81,16 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	if o.fuse {
 		l.fuse()
 	}
+	l.early()
 	s, local, err := l.schedule(o.pending)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{lowered: l, schedule: s, blocks: l.blocks(s.values)}
 	p.Stats = Stats{
-		Calls: len(l.calls), Fused: nodes + again - len(l.calls), Again: again, Tasks: len(s.tasks), Phases: s.phases, Local: local, Arena: layout(p.blocks),
+		Calls: len(l.calls), Fused: nodes + again - len(l.calls), Again: again, Tasks: len(s.tasks), Phases: s.phases, Local: local,
 	}
+	p.Stats.Arena, p.Stats.Lent = layOut(p.blocks, flatLen(g.params, g.dtype)*int(g.dtype.Size()))
 	for _, b := range p.blocks {
 		for _, v := range b.values {
 			if !v.home {

@@ -19,6 +19,7 @@ type Program struct {
 	inputs  map[string]*Buffer
 	outputs map[string]*Buffer
 	arena   []byte
+	gaps    [][]byte // between the gradients, where there was something else
 	stats   Stats
 }
 
@@ -51,12 +52,17 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 	if err != nil {
 		return nil, err
 	}
+	o := readOptions(opts)
 	p := &Program{
 		team: team, stats: plan.Stats, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
-		arena: alignedBytes(plan.Stats.Arena), phases: plan.schedule.items(team.Size()), workers: make([]Worker, team.Size()),
+		arena: o.arena, phases: plan.schedule.items(team.Size()), workers: make([]Worker, team.Size()),
 	}
-	bindLeaves(plan.lowered, p, params, readOptions(opts).inputs)
-	p.bindBlocks(plan.blocks)
+	if len(p.arena) < plan.Stats.Arena {
+		p.arena = alignedBytes(plan.Stats.Arena)
+	}
+	bindLeaves(plan.lowered, p, params, o.inputs)
+	bindBlocks(plan.blocks, base(p.arena), params)
+	p.gaps = params.gaps(plan.Stats.Lent)
 	for name, v := range plan.lowered.outputs {
 		p.outputs[name] = v.Buffer
 	}
@@ -96,14 +102,17 @@ func bindLeaves[T Float](l *lowered, p *Program, params *Params[T], shared map[s
 	}
 }
 
-// bindBlocks gives results and scratch their places in the arena.
-func (p *Program) bindBlocks(blocks []*block) {
+// bindBlocks gives results and scratch their places.
+func bindBlocks[T Float](blocks []*block, arena unsafe.Pointer, params *Params[T]) {
 	for _, b := range blocks {
 		var ptr unsafe.Pointer
-		if b.home != nil {
+		switch {
+		case b.home != nil:
 			ptr = b.home.ptr
-		} else {
-			ptr = addBytes(base(p.arena), b.off)
+		case b.lent:
+			ptr = addBytes(unsafe.Pointer(unsafe.SliceData(params.Grads())), b.off)
+		default:
+			ptr = addBytes(arena, b.off)
 		}
 		for _, v := range b.values {
 			v.ptr = ptr
@@ -159,6 +168,9 @@ func (p *Program) Run() {
 	}
 	if len(p.phases) > 0 {
 		p.team.run(p)
+	}
+	for _, g := range p.gaps {
+		clear(g)
 	}
 }
 

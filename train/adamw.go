@@ -41,8 +41,20 @@ func (r *adamWRule[T]) Prepare(t int, lr, clip float64) {
 }
 
 func (r *adamWRule[T]) Update(v *Vectors[T], from, to int, f Factors) {
+	h := r.stepOf(f)
+	kernel.AdamW(v.Values[from:to], v.Grads[from:to], v.State[0][from:to], v.State[1][from:to], &h)
+}
+
+// UpdateMeasured implements Measurer.
+func (r *adamWRule[T]) UpdateMeasured(v *Vectors[T], from, to int, f Factors) (before, change float64) {
+	h := r.stepOf(f)
+	return kernel.AdamWMeasured(v.Values[from:to], v.Grads[from:to], v.State[0][from:to], v.State[1][from:to], &h)
+}
+
+// stepOf completes the numbers of the update for a parameter.
+func (r *adamWRule[T]) stepOf(f Factors) kernel.AdamWStep {
 	h := r.step
 	h.Rate, h.Decay = f.rates(r.lr, r.config.WeightDecay)
 	h.Rate /= r.c1
-	kernel.AdamW(v.Values[from:to], v.Grads[from:to], v.State[0][from:to], v.State[1][from:to], &h)
+	return h
 }

@@ -96,9 +96,10 @@ func vectorOf[T graph.Float](name string, p *graph.Params[T], v []T) vector {
 	}
 	size := graph.DtypeOf[T]().Size()
 	return vector{name, int64(n) * int64(size), func(w io.Writer) error {
+		buf := make([]byte, 0, chunkBytes)
 		for _, s := range p.Specs() {
 			from, to := p.Span(s.Name)
-			if err := writeFloats(w, v[from:to]); err != nil {
+			if err := writeFloats(w, v[from:to], buf); err != nil {
 				return err
 			}
 		}
@@ -106,14 +107,14 @@ func vectorOf[T graph.Float](name string, p *graph.Params[T], v []T) vector {
 	}}
 }
 
-// chunk is the number of elements that are turned into bytes at a time.
-const chunk = 1 << 13
+// chunkBytes is how much of a vector is turned into bytes at a time.
+const chunkBytes = 1 << 16
 
-// writeFloats writes x in little-endian order.
-func writeFloats[T graph.Float](w io.Writer, x []T) error {
-	var buf [chunk * 8]byte
+// writeFloats writes x in little-endian order, by way of a buffer of
+// chunkBytes.
+func writeFloats[T graph.Float](w io.Writer, x []T, buf []byte) error {
 	for len(x) > 0 {
-		n := min(len(x), chunk)
+		n := min(len(x), chunkBytes/int(graph.DtypeOf[T]().Size()))
 		b := buf[:0]
 		switch x := any(x[:n]).(type) {
 		case []float32:

@@ -55,7 +55,7 @@ type flat[T graph.Float] struct {
 	fresh []T // gradients as the program leaves them; vec.Grads is another vector where micro-batches add up
 
 	gradSq, valueSq, deltaSq []float64 // by piece
-	before                   chan []T  // scratch for old values, one for each worker
+	before                   chan []T  // scratch for old values, one for each worker; nil for a Measurer
 
 	tasks struct{ add, gradNorms, valueNorms, update, measuredUpdate func(part int) }
 }
@@ -81,16 +81,27 @@ func newFlat[T graph.Float](m *Model[T], o Optimizer[T], c Config) *flat[T] {
 		f.vec.State = append(f.vec.State, m.Params.Vector())
 	}
 	f.gradSq, f.valueSq, f.deltaSq = make([]float64, len(f.all)), make([]float64, len(f.all)), make([]float64, len(f.all))
-	f.before = make(chan []T, m.Team.Size())
-	for range m.Team.Size() {
-		f.before <- make([]T, pieceLen)
-	}
 	f.tasks.add = f.each(f.addPiece)
 	f.tasks.gradNorms = f.each(func(i int, c piece) { f.gradSq[i] = kernel.SumSquares(f.vec.Grads[c.from:c.to]) })
 	f.tasks.valueNorms = f.each(func(i int, c piece) { f.valueSq[i] = kernel.SumSquares(f.vec.Values[c.from:c.to]) })
 	f.tasks.update = f.each(f.updatePiece)
-	f.tasks.measuredUpdate = f.each(f.measurePiece)
+	f.tasks.measuredUpdate = f.each(f.measurer())
 	return f
+}
+
+// measurer is the measuring update of a piece: the rule's own, or one made of
+// it with the old values kept aside.
+func (f *flat[T]) measurer() func(i int, c piece) {
+	if rule, ok := f.rule.(Measurer[T]); ok {
+		return func(i int, c piece) {
+			f.valueSq[i], f.deltaSq[i] = rule.UpdateMeasured(&f.vec, c.from, c.to, f.factors[c.param])
+		}
+	}
+	f.before = make(chan []T, f.team.Size())
+	for range f.team.Size() {
+		f.before <- make([]T, pieceLen)
+	}
+	return f.measurePiece
 }
 
 // each makes the function of a part from that of a piece and its number.

@@ -74,12 +74,11 @@ func (g *group) of(squares []float64) float64 {
 	return math.Sqrt(s)
 }
 
-// ratio is ‖ΔW‖/‖W‖ over a group, with W before the update; unknown where all
-// weights are zero, as new biases are.
-func (n *norms) ratio(g *group) metrics.Value {
-	w := g.of(n.value)
-	if w == 0 {
+// updateRatio is ‖ΔW‖/‖W‖, with W before the update; unknown where all weights
+// are zero, as new biases are.
+func updateRatio(delta, weight float64) metrics.Value {
+	if weight == 0 {
 		return metrics.Value{}
 	}
-	return metrics.Known(g.of(n.delta) / w)
+	return metrics.Known(delta / weight)
 }

@@ -20,6 +20,13 @@ type Rule[T graph.Float] interface {
 	Update(v *Vectors[T], from, to int, f Factors)
 }
 
+// Measurer is a Rule that measures what it changes while it has it in hand.
+type Measurer[T graph.Float] interface {
+	// UpdateMeasured is Update, to the same bytes, and gives Σ W² before it and
+	// Σ (ΔW)², in the order of kernel.SumSquares.
+	UpdateMeasured(v *Vectors[T], from, to int, f Factors) (before, change float64)
+}
+
 // Vectors are the flat vectors that a Rule works on, all of one layout.
 type Vectors[T graph.Float] struct {
 	Values, Grads []T

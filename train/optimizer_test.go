@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"reflect"
 	"testing"
 
 	"ablate/graph"
+	"ablate/ops/kernel"
 )
 
 // reference is a file of golden reference vectors.
@@ -182,6 +184,43 @@ func TestDecayGroups(t *testing.T) {
 			if m.Params.Values()[i] != want {
 				t.Errorf("%s: %v became %v, want %v", s.Name, before[i], m.Params.Values()[i], want)
 			}
+		}
+	}
+}
+
+// TestMeasuredUpdates: a rule that measures its update makes the same one, and
+// its sums are those of the vectors before and after.
+func TestMeasuredUpdates(t *testing.T) {
+	for _, o := range Optimizers[float32]() {
+		c := Config{Betas: [2]float64{0.9, 0.99}, Eps: 1e-8, Momentum: 0.9, WeightDecay: 0.1}
+		rule := o.New(c)
+		m, ok := rule.(Measurer[float32])
+		if !ok {
+			continue
+		}
+		const n = 100
+		vectors := func() *Vectors[float32] {
+			v := &Vectors[float32]{Grads: make([]float32, n), Values: make([]float32, n)}
+			r := graph.Stream(1, "", o.Name)
+			for i := range n {
+				v.Grads[i], v.Values[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
+			}
+			for range o.State {
+				v.State = append(v.State, make([]float32, n))
+			}
+			return v
+		}
+		plain, measured, before := vectors(), vectors(), vectors().Values
+		rule.Prepare(1, 1e-2, 0.5)
+		rule.Update(plain, 3, 90, Factors{1, 1})
+		w, d := m.UpdateMeasured(measured, 3, 90, Factors{1, 1})
+		if !reflect.DeepEqual(plain, measured) {
+			t.Errorf("%s: another update when measured", o.Name)
+		}
+		wantW := kernel.SumSquares(before[3:90])
+		kernel.Sub(before, plain.Values, before)
+		if wantD := kernel.SumSquares(before); w != wantW || d != wantD || d == 0 {
+			t.Errorf("%s: Σ W² = %v and Σ (ΔW)² = %v, want %v and %v", o.Name, w, d, wantW, wantD)
 		}
 	}
 }

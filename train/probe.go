@@ -19,18 +19,23 @@ func layerRows[T graph.Float](rows []metrics.Layer, step int, g *gradient[T], n 
 	rows = streamRows(rows, step, g)
 	for i := range n.groups {
 		p := &n.groups[i]
-		add := func(quantity string, v metrics.Value) {
-			rows = append(rows, metrics.Layer{Step: int64(step), Layer: p.layer, Module: p.module, Param: p.param, Quantity: quantity, Value: v, Numel: p.numel})
-		}
-		grad := p.of(n.grad)
-		add(metrics.GradNorm, metrics.Known(grad))
-		add(metrics.GradRMS, metrics.Known(grad/math.Sqrt(float64(p.numel))))
-		add(metrics.WeightNorm, metrics.Known(p.of(n.value)))
+		row := metrics.Layer{Step: int64(step), Layer: p.layer, Module: p.module, Param: p.param, Numel: p.numel}
+		grad, weight := p.of(n.grad), p.of(n.value)
+		rows = append(rows,
+			valued(row, metrics.GradNorm, metrics.Known(grad)),
+			valued(row, metrics.GradRMS, metrics.Known(grad/math.Sqrt(float64(p.numel)))),
+			valued(row, metrics.WeightNorm, metrics.Known(weight)))
 		if updated {
-			add(metrics.UpdateRatio, n.ratio(p))
+			rows = append(rows, valued(row, metrics.UpdateRatio, updateRatio(p.of(n.delta), weight)))
 		}
 	}
 	return rows
+}
+
+// valued is a row with its quantity.
+func valued(row metrics.Layer, quantity string, v metrics.Value) metrics.Layer {
+	row.Quantity, row.Value = quantity, v
+	return row
 }
 
 // streamRows appends the quantities of the residual stream x_l at the
@@ -45,13 +50,12 @@ func streamRows[T graph.Float](rows []metrics.Layer, step int, g *gradient[T]) [
 	tokens := float64(len(g.tokens))
 	numel := int64(len(g.tokens)) * int64(g.model.Width)
 	for l := range g.streamSq {
-		add := func(quantity string, v float64) {
-			rows = append(rows, metrics.Layer{Step: int64(step), Layer: l, Module: metrics.ModuleStream, Quantity: quantity, Value: metrics.Known(v), Numel: numel})
-		}
+		row := metrics.Layer{Step: int64(step), Layer: l, Module: metrics.ModuleStream, Numel: numel}
 		norm := math.Sqrt(g.streamGradSq[l])
-		add(metrics.StreamRMS, math.Sqrt(g.streamSq[l]/float64(numel)))
-		add(metrics.StreamGradNorm, norm)
-		add(metrics.StreamGradRMSToken, norm*float64(g.count)/math.Sqrt(tokens))
+		rows = append(rows,
+			valued(row, metrics.StreamRMS, metrics.Known(math.Sqrt(g.streamSq[l]/float64(numel)))),
+			valued(row, metrics.StreamGradNorm, metrics.Known(norm)),
+			valued(row, metrics.StreamGradRMSToken, metrics.Known(norm*float64(g.count)/math.Sqrt(tokens))))
 	}
 	return rows
 }

@@ -23,7 +23,7 @@ func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
 	if probe && updated {
 		t.flat.byParam(t.norms.value, t.flat.valueSq)
 		t.flat.byParam(t.norms.delta, t.flat.deltaSq)
-		row.UpdateRatio = t.norms.ratio(&t.norms.total)
+		row.UpdateRatio = updateRatio(t.norms.total.of(t.norms.delta), t.norms.total.of(t.norms.value))
 	}
 	if t.job.Sink != nil {
 		if probe {

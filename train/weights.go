@@ -14,6 +14,7 @@ import (
 func WeightsSHA256[T graph.Float](p *graph.Params[T]) string {
 	h := sha256.New()
 	var b []byte
+	buf := make([]byte, 0, chunkBytes)
 	for _, s := range p.Specs() {
 		b = binary.LittleEndian.AppendUint32(b[:0], uint32(len(s.Name)))
 		b = append(b, s.Name...)
@@ -22,7 +23,7 @@ func WeightsSHA256[T graph.Float](p *graph.Params[T]) string {
 			b = binary.LittleEndian.AppendUint64(b, uint64(d))
 		}
 		h.Write(b) // a hash takes everything
-		_ = writeFloats(h, p.Value(s.Name))
+		_ = writeFloats(h, p.Value(s.Name), buf)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -3,6 +3,7 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"ablate/data"
 	"ablate/graph"
@@ -96,7 +97,9 @@ func newDesign(c Config, corpus *data.Corpus, threads int) (*design, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.memory.Arena += int64(p.Stats.Arena)
+		if arena := int64(p.Stats.Arena); arena > d.memory.Arena { // else the evaluation computes where the step does
+			d.memory.Arena += arena
+		}
 		d.memory.Local += int64(threads) * int64(p.Stats.Local)
 	}
 	return d, nil
@@ -110,17 +113,19 @@ type machine struct {
 	step, test *graph.Program
 }
 
-// build compiles the programs of a design.
+// build compiles the programs of a design, and lets its graphs go.
 func (d *design) build(threads int) (*machine, error) {
 	m := &machine{design: d, team: graph.NewTeam(threads), params: graph.NewParams[float32](d.train)}
 	var err error
 	if m.step, err = graph.Compile(d.train, m.params, m.team, d.recompute); err == nil {
-		m.test, err = graph.Compile(d.eval, m.params, m.team)
+		m.test, err = graph.Compile(d.eval, m.params, m.team, graph.WithArenaOf(m.step))
 	}
+	d.train, d.eval = nil, nil
 	if err != nil {
 		m.close()
 		return nil, err
 	}
+	debug.FreeOSMemory() // of the graphs and their plans, before the programs touch theirs
 	return m, nil
 }
 

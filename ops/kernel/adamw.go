@@ -26,7 +26,7 @@ type AdamWStep struct {
 // m and v are the uncorrected moments. All slices have the length of p.
 func AdamW[T Float](p, g, m, v []T, h *AdamWStep) {
 	g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
-	k := [9]T{T(h.Clip), T(h.Beta1), T(1 - h.Beta1), T(h.Beta2), T(1 - h.Beta2), T(h.Rate), T(h.RSqrtC2), T(h.Eps), T(1 - h.Decay)}
+	k := adamWConstants[T](h)
 	if isFloat32[T]() && adamWVector(as32(p), as32(g), as32(m), as32(v), (*[9]float32)(unsafe.Pointer(&k))) {
 		return
 	}
@@ -37,6 +37,35 @@ func AdamW[T Float](p, g, m, v []T, h *AdamWStep) {
 		v[i] = b2*v[i] + a2*(gi*gi)
 		p[i] = keep*p[i] - rate*m[i]/(T(math.Sqrt(float64(v[i])))*c2+eps)
 	}
+}
+
+// AdamWMeasured is AdamW, to the same values, and gives Σ p² before the update and Σ (Δp)², both added as
+// SumSquares does, in the same pass.
+func AdamWMeasured[T Float](p, g, m, v []T, h *AdamWStep) (before, change float64) {
+	g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
+	var s [2 * lanes]float64
+	n := len(p) &^ (lanes - 1)
+	k := adamWConstants[T](h)
+	if n == 0 || !isFloat32[T]() || !adamWMeasuredVector(as32(p[:n]), as32(g), as32(m), as32(v), (*[9]float32)(unsafe.Pointer(&k)), &s) {
+		n = 0
+	}
+	var old [lanes]T
+	for i := n; i < len(p); i += lanes {
+		j := min(i+lanes, len(p))
+		copy(old[:], p[i:j])
+		AdamW(p[i:j], g[i:j], m[i:j], v[i:j], h)
+		for lane, now := range p[i:j] {
+			was, d := float64(old[lane]), float64(now-old[lane])
+			s[lane] += was * was
+			s[lanes+lane] += d * d
+		}
+	}
+	return fold((*[lanes]float64)(s[:])), fold((*[lanes]float64)(s[lanes:]))
+}
+
+// adamWConstants are what the update multiplies and adds, in the order that the assembly knows.
+func adamWConstants[T Float](h *AdamWStep) [9]T {
+	return [9]T{T(h.Clip), T(h.Beta1), T(1 - h.Beta1), T(h.Beta2), T(1 - h.Beta2), T(h.Rate), T(h.RSqrtC2), T(h.Eps), T(1 - h.Decay)}
 }
 
 // SGDStep holds the numbers of one update with momentum.

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -55,6 +56,39 @@ func TestAdamWFloat32(t *testing.T) {
 	})
 }
 
+// TestAdamWMeasured: a step that is measured changes the same bytes as one that is not, and the sums are
+// those of SumSquares to the last bit.
+func TestAdamWMeasured(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		for _, n := range append([]int{0, 32, 64, 4096 + 17}, ragged...) {
+			measuredStep[float32](t, n)
+			measuredStep[float64](t, n)
+		}
+	})
+}
+
+func measuredStep[T Float](t *testing.T, n int) {
+	t.Helper()
+	var p, m, v [2][]T
+	for i := range 2 {
+		p[i], m[i], v[i] = normals[T](1, n), normals[T](2, n), normals[T](3, n)
+		Mul(v[i], v[i], v[i])
+	}
+	g, h, old := normals[T](4, n), adamStep(3, 1e-2, .1, .7), append([]T(nil), p[0]...)
+	AdamW(p[0], g, m[0], v[0], &h)
+	var before, change float64
+	noAllocs(t, "AdamWMeasured", func() { AdamWMeasured(p[1][:0], g, m[1], v[1], &h) })
+	before, change = AdamWMeasured(p[1], g, m[1], v[1], &h)
+	if !slices.Equal(p[0], p[1]) || !slices.Equal(m[0], m[1]) || !slices.Equal(v[0], v[1]) {
+		t.Errorf("%d parameters: another update", n)
+	}
+	want := SumSquares(old)
+	Sub(old, p[0], old)
+	if before != want || change != SumSquares(old) || n > 0 && !(change > 0) {
+		t.Errorf("%d parameters: sums %v and %v, want %v and %v", n, before, change, want, SumSquares(old))
+	}
+}
+
 func TestSGD(t *testing.T) {
 	for _, nesterov := range []bool{false, true} {
 		h := SGDStep{Clip: 2, Momentum: .9, Rate: .1, Decay: .01, Nesterov: nesterov}
@@ -75,6 +109,16 @@ func BenchmarkAdamW(b *testing.B) {
 	h := adamStep(1, 1e-6, .1, 1)
 	for b.Loop() {
 		AdamW(p, g, m, v, &h)
+	}
+	elementsPerNs(b, n)
+}
+
+func BenchmarkAdamWMeasured(b *testing.B) {
+	const n = 4096
+	p, g, m, v := normals[float32](1, n), normals[float32](2, n), make([]float32, n), make([]float32, n)
+	h := adamStep(1, 1e-6, .1, 1)
+	for b.Loop() {
+		AdamWMeasured(p, g, m, v, &h)
 	}
 	elementsPerNs(b, n)
 }

@@ -64,7 +64,7 @@ func CrossEntropyOfChunks[T Float](nll, most, sum, picked []T, targets []int32, 
 		m, s := most[r], sum[r]
 		for c := LossChunk; c < v; c += LossChunk {
 			i := c/LossChunk*ld + r
-			m, s = fold(m, s, most[i], sum[i])
+			m, s = joinSums(m, s, most[i], sum[i])
 		}
 		nll[r], _ = likelihood(m, s, picked[r])
 	}
@@ -81,13 +81,13 @@ func sumExp[T Float](most, sum, x []T, v int) {
 		most[r], sum[r] = expRow(nil, row[:LossChunk])
 		for c := LossChunk; c < v; c += LossChunk {
 			m, s := expRow(nil, row[c:min(c+LossChunk, v)])
-			most[r], sum[r] = fold(most[r], sum[r], m, s)
+			most[r], sum[r] = joinSums(most[r], sum[r], m, s)
 		}
 	}
 }
 
-// fold joins the maxima and the sums of exponentials of two sets of columns.
-func fold[T Float](most, sum, m, s T) (T, T) {
+// joinSums joins the maxima and the sums of exponentials of two sets of columns.
+func joinSums[T Float](most, sum, m, s T) (T, T) {
 	if m > most {
 		return m, sum*exp(most-m) + s
 	}

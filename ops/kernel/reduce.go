@@ -39,6 +39,11 @@ func reduce[T Float](kind reduction, x, y []T) float64 {
 		}
 		s[i%lanes] += a * b
 	}
+	return fold(&s)
+}
+
+// fold adds partial sums in halves.
+func fold(s *[lanes]float64) float64 {
 	for n := lanes / 2; n > 0; n /= 2 {
 		for i := range n {
 			s[i] += s[i+n]

@@ -189,6 +189,20 @@ func adamWVector(p, g, m, v []float32, h *[9]float32) bool {
 	return true
 }
 
+// adamWMeasuredVector takes a multiple of lanes elements, at least one.
+func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, s *[2 * lanes]float64) bool {
+	pp, gp, mp, vp := unsafe.SliceData(p), unsafe.SliceData(g), unsafe.SliceData(m), unsafe.SliceData(v)
+	switch active {
+	case pathAVX512:
+		adamWMeasured512(pp, gp, mp, vp, len(p), h, s)
+	case pathAVX2:
+		adamWMeasured256(pp, gp, mp, vp, len(p), h, s)
+	default:
+		return false
+	}
+	return true
+}
+
 // sumVector adds a multiple of lanes elements to the partial sums s: x, x² or x·y.
 func sumVector(kind reduction, s *[lanes]float64, x, y []float32) bool {
 	if active < pathAVX2 {

@@ -74,6 +74,11 @@ func colSum512(args *rowArgs)
 //go:noescape
 func adamW512(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32)
 
+// adamWMeasured512 updates n parameters and adds squares.
+//
+//go:noescape
+func adamWMeasured512(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32, sums *[64]float64)
+
 // sum512 adds x.
 //
 //go:noescape
@@ -178,6 +183,11 @@ func colSum256(args *rowArgs)
 //
 //go:noescape
 func adamW256(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32)
+
+// adamWMeasured256 updates n parameters and adds squares.
+//
+//go:noescape
+func adamWMeasured256(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32, sums *[64]float64)
 
 // sum256 adds x.
 //

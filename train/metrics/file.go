@@ -24,10 +24,13 @@ type Offsets struct {
 	Timing  int64 `json:"timing"`
 }
 
-// Files is the Sink that appends to the three files of a run directory.
+// Files is the Sink that appends to the three files of a run directory. Layers
+// are written beside the run, in their order: what goes wrong with them comes
+// back from a later call, at the latest from Flush, Sync or Close, which wait.
 type Files struct {
-	steps, layers, timing log
-	buf                   []byte
+	steps, timing log
+	layers        layerLog
+	buf           []byte
 }
 
 var _ Sink = (*Files)(nil)
@@ -47,7 +50,7 @@ func OpenFiles(dir string) (*Files, error) {
 // logs lists the three files with their names set.
 func (f *Files) logs() [3]*log {
 	f.steps.name, f.layers.name, f.timing.name = StepsFile, LayersFile, TimingFile
-	return [3]*log{&f.steps, &f.layers, &f.timing}
+	return [3]*log{&f.steps, &f.layers.log, &f.timing}
 }
 
 // Step implements Sink.
@@ -57,13 +60,7 @@ func (f *Files) Step(s Step) error {
 }
 
 // Layers implements Sink.
-func (f *Files) Layers(rows []Layer) error {
-	f.buf = f.buf[:0]
-	for _, r := range rows {
-		f.buf = append(r.AppendJSON(f.buf), '\n')
-	}
-	return f.layers.write(f.buf)
-}
+func (f *Files) Layers(rows []Layer) error { return f.layers.add(rows) }
 
 // Timing implements Sink.
 func (f *Files) Timing(t Timing) error {
@@ -73,6 +70,7 @@ func (f *Files) Timing(t Timing) error {
 
 // Offsets returns the lengths of the files, counting what is still buffered.
 func (f *Files) Offsets() Offsets {
+	f.layers.wait()
 	return Offsets{Metrics: f.steps.size, Layers: f.layers.size, Timing: f.timing.size}
 }
 
@@ -101,6 +99,7 @@ func (f *Files) Truncate(o Offsets) error {
 
 // Flush implements Sink: buffers go to the operating system.
 func (f *Files) Flush() error {
+	f.layers.wait()
 	var errs []error
 	for _, l := range f.logs() {
 		errs = append(errs, l.flush())
@@ -123,6 +122,7 @@ func (f *Files) Sync() error {
 
 // Close implements Sink. Files that never opened are passed over.
 func (f *Files) Close() error {
+	f.layers.end()
 	var errs []error
 	for _, l := range f.logs() {
 		if l.file != nil {

@@ -28,6 +28,7 @@ func vector(c *build.Context) {
 		v.softmaxGrad()
 		v.colSum()
 		v.adamW()
+		v.adamWMeasured()
 		v.sums("sum", "adds x.", 0)
 		v.sums("sumSquares", "adds x².", 1)
 		v.sums("dot", "adds x·y.", 2)

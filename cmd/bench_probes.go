@@ -1,0 +1,119 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"ablate/graph"
+	"ablate/nn"
+	"ablate/train"
+	"ablate/train/metrics"
+)
+
+// The cost of probes is measured in blocks of at least blockTime, so that what
+// the other run has left in the caches counts for little, until the interval is
+// as narrow as precise to either side, or a few times the time of a shape is over.
+const (
+	blockTime    = 10 * time.Millisecond
+	precise      = 0.001
+	maxProbeTime = 4 // times the seconds of a shape
+)
+
+// probeEstimate is what probes add to a step, as a share of it: the median over
+// pairs of blocks, and an interval that covers it with 95 %.
+type probeEstimate struct {
+	median float64
+	ci     [2]float64
+}
+
+// probeCost trains the weights of m in two runs, in turns: one by a program that
+// knows nothing of the residual stream, with a row of records a step; and m's,
+// which measures every layer at every step and writes all of it to files.
+// Neighbouring blocks of steps are compared, in the order A B B A, so that a
+// machine that drifts or is lent to others for a while does so for both.
+func probeCost(ctx context.Context, m *train.Model[float32], s benchShape, seconds float64) (e probeEstimate, err error) {
+	bare := &train.Model[float32]{Params: m.Params, Team: m.Team}
+	if _, err := s.compile(bare, []graph.Option{graph.WithArenaOf(m.Step)}, nn.WithoutProbes()); err != nil {
+		return e, err
+	}
+	var runs [2]*recordedRun
+	longest := 1
+	for i, model := range []*train.Model[float32]{bare, m} {
+		if runs[i], err = newRecordedRun(ctx, model, s, i == 1); err != nil {
+			return e, err
+		}
+		defer runs[i].end()
+		t, err := runs[i].block(ctx, warmSteps)
+		if err != nil {
+			return e, err
+		}
+		longest = max(longest, int(math.Ceil(warmSteps*blockTime.Seconds()/t)))
+	}
+	var costs []float64
+	for begun := time.Now(); ; {
+		var t [2]float64
+		first := len(costs) % 2
+		for _, i := range []int{first, 1 - first} {
+			if t[i], err = runs[i].block(ctx, longest); err != nil {
+				return e, err
+			}
+		}
+		costs = append(costs, t[1]/t[0]-1)
+		e = medianInterval(costs)
+		if spent := time.Since(begun).Seconds(); spent > maxProbeTime*seconds || spent > seconds && e.ci[1]-e.ci[0] < 2*precise {
+			return e, nil
+		}
+	}
+}
+
+// recordedRun is a run that writes files, which are removed at its end.
+type recordedRun struct {
+	*stepper
+	dir   string
+	files *metrics.Files
+}
+
+func newRecordedRun(ctx context.Context, m *train.Model[float32], s benchShape, probes bool) (*recordedRun, error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, err
+	}
+	files, err := metrics.OpenFiles(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &recordedRun{newStepper(ctx, m, s, files, probes), dir, files}, nil
+}
+
+// block takes some steps and gives their time in seconds. What their records
+// have not yet been written is written then, and counts.
+func (r *recordedRun) block(ctx context.Context, steps int) (float64, error) {
+	t, ok := r.take(steps)
+	if !ok {
+		return 0, errors.Join(r.err, ctx.Err())
+	}
+	begun := time.Now()
+	err := r.files.Flush()
+	return (t + time.Since(begun)).Seconds(), err
+}
+
+func (r *recordedRun) end() {
+	r.stop()
+	_ = errors.Join(r.files.Close(), os.RemoveAll(r.dir)) // nobody needs them any more
+}
+
+// medianInterval is the median of independent values and, between two of them,
+// an interval that covers the true one with 95 % whatever their distribution:
+// the number of values below it is binomial. Fewer than six values have none
+// that is as wide, and get the widest.
+func medianInterval(x []float64) probeEstimate {
+	s := slices.Sorted(slices.Values(x))
+	n := len(s)
+	half := 0.98 * math.Sqrt(float64(n)) // 1.96 standard deviations of √n/2
+	lo := max(0, int(math.Floor((float64(n)-1)/2-half)))
+	return probeEstimate{(s[(n-1)/2] + s[n/2]) / 2, [2]float64{s[lo], s[n-1-lo]}}
+}

@@ -1,0 +1,109 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// layersOf is what a model of n blocks gives at a step.
+func layersOf(step, n int) (rows []Layer) {
+	for l := range n {
+		for i, quantity := range []string{GradNorm, GradRMS, WeightNorm, UpdateRatio} {
+			v := Known(math.Sin(float64(step+1)) * math.Pow(10, float64(l%40-20)) / float64(i+1))
+			rows = append(rows, Layer{Step: int64(step), Layer: l - 1, Module: "attn.q", Quantity: quantity, Value: v, Numel: int64(l * l)})
+		}
+	}
+	return rows
+}
+
+// TestLayerLines: lines are those of AppendJSON, whichever rows came before at
+// their places.
+func TestLayerLines(t *testing.T) {
+	steps := [][]Layer{layersOf(0, 9), layersOf(1, 9), layersOf(2, 3), {row, {Layer: NoLayer, Module: `"é`, Param: "p"}}, nil, layersOf(12345678901, 12)}
+	for i, change := range []func(*Layer){
+		func(r *Layer) { r.Layer++ }, func(r *Layer) { r.Module += "x" }, func(r *Layer) { r.Param = "block.0.w" },
+		func(r *Layer) { r.Quantity = StreamRMS }, func(r *Layer) { r.Numel++ }, func(r *Layer) { r.Step++ },
+	} {
+		rows := layersOf(20, 5)
+		change(&rows[i])
+		steps = append(steps, rows)
+	}
+	var lines layerLines
+	for _, rows := range steps {
+		var want []byte
+		for _, r := range rows {
+			want = append(r.AppendJSON(want), '\n')
+		}
+		if got := lines.appendTo([]byte("x"), rows); string(got) != "x"+string(want) {
+			t.Errorf("got %s want %s", got, want)
+		}
+	}
+}
+
+// TestLayersAreCopied: the rows are the caller's again at once, and the length
+// of the file counts what is still being written.
+func TestLayersAreCopied(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	var want []byte
+	for step := range 50 {
+		rows := layersOf(step, 30)
+		for _, r := range rows {
+			want = append(r.AppendJSON(want), '\n')
+		}
+		if err := f.Layers(rows); err != nil {
+			t.Fatal(err)
+		}
+		clear(rows)
+		if step%7 == 0 && f.Offsets().Layers != int64(len(want)) {
+			t.Fatalf("step %d: %d bytes, want %d", step, f.Offsets().Layers, len(want))
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, LayersFile)); err != nil || string(got) != string(want) {
+		t.Errorf("%v, or other bytes than were recorded", err)
+	}
+}
+
+// TestFullDiskUnderLayers: an error of the goroutine ends the run, once, and
+// stays.
+func TestFullDiskUnderLayers(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /dev/full")
+	}
+	dir := t.TempDir()
+	if err := os.Symlink("/dev/full", filepath.Join(dir, LayersFile)); err != nil {
+		t.Fatal(err)
+	}
+	f := open(t, dir)
+	var err error
+	for step := 0; err == nil && step < 100; step++ {
+		err = f.Layers(layersOf(step, 100))
+	}
+	for what, err := range map[string]error{"Layers": err, "Layers again": f.Layers(nil), "Flush": f.Flush(), "Close": f.Close()} {
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s gives %v", what, err)
+		}
+		if lines := fmt.Sprint(err); len(lines) > 100 {
+			t.Errorf("%s says it more than once: %s", what, lines)
+		}
+	}
+}
+
+func BenchmarkLayerLines(b *testing.B) {
+	rows := layersOf(1, 100)
+	var lines layerLines
+	var buf []byte
+	for b.Loop() {
+		buf = lines.appendTo(buf[:0], rows)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(rows)), "ns/row")
+}
