@@ -20,7 +20,8 @@ const Ignore = -100
 // The loss is a sum, so that the mean over several batches is that over their
 // tokens: with the seed 1/Σ targets, Scope.Gradients gives its gradient. Only
 // the loss has a gradient, nll is for evaluation. Another target is a fault of
-// the program and panics when it runs.
+// the program and panics when it runs. Large logits that are a product, and that
+// nobody else reads, are never stored as a whole; see headLoss.
 func CrossEntropy(logits, targets *graph.Node) (loss, nll *graph.Node) {
 	out := graph.Apply(crossEntropy{}, logits, targets)
 	return out[2], out[0]
