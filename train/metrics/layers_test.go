@@ -22,30 +22,6 @@ func layersOf(step, n int) (rows []Layer) {
 	return rows
 }
 
-// TestLayerLines: lines are those of AppendJSON, whichever rows came before at
-// their places.
-func TestLayerLines(t *testing.T) {
-	steps := [][]Layer{layersOf(0, 9), layersOf(1, 9), layersOf(2, 3), {row, {Layer: NoLayer, Module: `"é`, Param: "p"}}, nil, layersOf(12345678901, 12)}
-	for i, change := range []func(*Layer){
-		func(r *Layer) { r.Layer++ }, func(r *Layer) { r.Module += "x" }, func(r *Layer) { r.Param = "block.0.w" },
-		func(r *Layer) { r.Quantity = StreamRMS }, func(r *Layer) { r.Numel++ }, func(r *Layer) { r.Step++ },
-	} {
-		rows := layersOf(20, 5)
-		change(&rows[i])
-		steps = append(steps, rows)
-	}
-	var lines layerLines
-	for _, rows := range steps {
-		var want []byte
-		for _, r := range rows {
-			want = append(r.AppendJSON(want), '\n')
-		}
-		if got := lines.appendTo([]byte("x"), rows); string(got) != "x"+string(want) {
-			t.Errorf("got %s want %s", got, want)
-		}
-	}
-}
-
 // TestLayersAreCopied: the rows are the caller's again at once, and the length
 // of the file counts what is still being written.
 func TestLayersAreCopied(t *testing.T) {
@@ -100,10 +76,12 @@ func TestFullDiskUnderLayers(t *testing.T) {
 
 func BenchmarkLayerLines(b *testing.B) {
 	rows := layersOf(1, 100)
-	var lines layerLines
 	var buf []byte
 	for b.Loop() {
-		buf = lines.appendTo(buf[:0], rows)
+		buf = buf[:0]
+		for i := range rows {
+			buf = append(rows[i].AppendJSON(buf), '\n')
+		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(rows)), "ns/row")
 }

@@ -75,11 +75,6 @@ type Layer struct {
 // AppendJSON appends the row without a newline.
 func (l Layer) AppendJSON(b []byte) []byte {
 	b = strconv.AppendInt(append(b, `{"step":`...), l.Step, 10)
-	return l.appendAfterValue(l.Value.appendTo(l.appendBeforeValue(b)))
-}
-
-// appendBeforeValue appends what stands between the step and the value.
-func (l *Layer) appendBeforeValue(b []byte) []byte {
 	b = append(b, `,"layer":`...)
 	if l.Layer == NoLayer {
 		b = append(b, "null"...)
@@ -89,11 +84,7 @@ func (l *Layer) appendBeforeValue(b []byte) []byte {
 	b = appendString(append(b, `,"module":`...), l.Module)
 	b = appendString(append(b, `,"param":`...), l.Param)
 	b = appendString(append(b, `,"quantity":`...), l.Quantity)
-	return append(b, `,"value":`...)
-}
-
-// appendAfterValue appends the rest.
-func (l *Layer) appendAfterValue(b []byte) []byte {
+	b = l.Value.appendTo(append(b, `,"value":`...))
 	b = strconv.AppendInt(append(b, `,"numel":`...), l.Numel, 10)
 	return append(b, '}')
 }
