@@ -1,22 +1,27 @@
 package metrics
 
 // layerLog is the file of layers, which is most of what a run writes. Rows are
-// formatted and written by a goroutine, while the run goes on; at most
-// layerBatches calls of add are under way.
+// formatted and written by a goroutine, while the run goes on, in batches: to
+// wake it takes longer than to format the rows of a small model's step.
 type layerLog struct {
 	log
+	rows       []Layer // of the batch to come
 	text       []byte
 	full, free chan layerBatch
 	failed     error // of a batch that has come back
 }
 
-// layerBatch is the rows of a call of add, and what became of the last ones.
+// layerBatch is some rows, and what became of the ones before in its place.
 type layerBatch struct {
 	rows []Layer
 	err  error
 }
 
-const layerBatches = 2
+// The batches that can be under way, and the rows from which on one is handed over.
+const (
+	layerBatches = 2
+	batchRows    = 512
+)
 
 // add takes a copy of rows. An error is that of earlier ones.
 func (l *layerLog) add(rows []Layer) error {
@@ -27,10 +32,18 @@ func (l *layerLog) add(rows []Layer) error {
 		}
 		go l.serve(l.full)
 	}
-	b := l.take()
-	b.rows = append(b.rows[:0], rows...)
-	l.full <- b
+	l.rows = append(l.rows, rows...)
+	if len(l.rows) >= batchRows {
+		l.send()
+	}
 	return l.failed
+}
+
+// send hands the rows over.
+func (l *layerLog) send() {
+	b := l.take()
+	b.rows, l.rows = l.rows, b.rows[:0]
+	l.full <- b
 }
 
 // serve writes batches in their order until there are no more.
@@ -59,6 +72,9 @@ func (l *layerLog) take() layerBatch {
 func (l *layerLog) wait() {
 	if l.full == nil {
 		return
+	}
+	if len(l.rows) > 0 {
+		l.send()
 	}
 	var all [layerBatches]layerBatch
 	for i := range all {
