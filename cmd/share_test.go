@@ -14,6 +14,15 @@ import (
 // crowd is how many processes start at once.
 const crowd = 50
 
+// startMany starts n processes at once.
+func (w *workbench) startMany(n int, args ...string) []*process {
+	all := make([]*process, n)
+	for i := range all {
+		all[i] = w.start(args...)
+	}
+	return all
+}
+
 // TestCrowdOnOneCell starts many processes on one run: one trains it; the others
 // leave with 2, naming its process, or find it finished. It is trained once, to the
 // bytes of a run that was alone.
@@ -23,10 +32,7 @@ func TestCrowdOnOneCell(t *testing.T) {
 	}
 	w := newWorkbench(t)
 	w.want(exitDone, "train run.yaml --progress off --out alone")
-	var all []*process
-	for range crowd {
-		all = append(all, w.start("train", "run.yaml", "--progress", "off", "--threads", "1", "--json"))
-	}
+	all := w.startMany(crowd, "train", "run.yaml", "--progress", "off", "--threads", "1", "--json")
 	pids := map[string]bool{}
 	for _, p := range all {
 		pids[strconv.Itoa(p.Process.Pid)] = true
@@ -60,10 +66,7 @@ func TestCrowdOnOneExperiment(t *testing.T) {
 	}
 	w := newWorkbench(t)
 	w.want(exitDone, "run experiment.yaml --progress off --out alone")
-	var all []*process
-	for range crowd / 6 {
-		all = append(all, w.start("run", "experiment.yaml", "--progress", "plain", "--threads", "1", "--json"))
-	}
+	all := w.startMany(crowd/6, "run", "experiment.yaml", "--progress", "plain", "--threads", "1", "--json")
 	ran := 0
 	for _, p := range all {
 		if code := p.code(); code != exitDone {

@@ -40,7 +40,7 @@ type item struct {
 }
 
 // together is the number of parts in an item of a chain, as long as there are
-// as many for every worker. More made no difference.
+// as many for every worker. More gain little, and leave less to share out.
 const together = 2
 
 // Compile turns g into a program that runs on team and works on params.

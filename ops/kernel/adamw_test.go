@@ -103,22 +103,18 @@ func TestSGD(t *testing.T) {
 	}
 }
 
-func BenchmarkAdamW(b *testing.B) {
-	const n = 4096
-	p, g, m, v := normals[float32](1, n), normals[float32](2, n), make([]float32, n), make([]float32, n)
-	h := adamStep(1, 1e-6, .1, 1)
-	for b.Loop() {
-		AdamW(p, g, m, v, &h)
-	}
-	elementsPerNs(b, n)
-}
+func BenchmarkAdamW(b *testing.B) { benchmarkAdamW(b, AdamW[float32]) }
 
 func BenchmarkAdamWMeasured(b *testing.B) {
+	benchmarkAdamW(b, func(p, g, m, v []float32, h *AdamWStep) { AdamWMeasured(p, g, m, v, h) })
+}
+
+func benchmarkAdamW(b *testing.B, update func(p, g, m, v []float32, h *AdamWStep)) {
 	const n = 4096
 	p, g, m, v := normals[float32](1, n), normals[float32](2, n), make([]float32, n), make([]float32, n)
 	h := adamStep(1, 1e-6, .1, 1)
 	for b.Loop() {
-		AdamWMeasured(p, g, m, v, &h)
+		update(p, g, m, v, &h)
 	}
 	elementsPerNs(b, n)
 }
