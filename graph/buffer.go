@@ -74,11 +74,17 @@ func Slice[T Elem](b *Buffer) []T {
 
 // Part views part i of n along the first axis: rows [R·i/n, R·(i+1)/n) of R.
 func Part[T Elem](b *Buffer, i, n int) []T {
-	lo, hi := i, i+1
+	lo, hi := b.part(i, n)
+	return Slice[T](b)[lo:hi]
+}
+
+// part gives the elements [lo, hi) of part i of n.
+func (b *Buffer) part(i, n int) (lo, hi int) {
+	lo, hi = i, i+1
 	if n != b.rows {
 		lo, hi = b.rows*i/n, b.rows*(i+1)/n
 	}
-	return Slice[T](b)[lo*b.width : hi*b.width]
+	return lo * b.width, hi * b.width
 }
 
 // bufferOf wraps memory that somebody else owns.

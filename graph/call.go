@@ -40,9 +40,11 @@ func (c *Call) Local(n int) {
 	c.local = max(c.local, n*int(c.dtype.Size()))
 }
 
-// Worker is who runs a part of a task.
+// Worker is who runs a part of a task. It knows what its chain will touch; see
+// kernel.Upcoming.
 type Worker struct {
 	local []byte
+	lookout
 }
 
 // Local gives the first n elements of the worker's own memory. What it holds

@@ -32,10 +32,16 @@ type phase struct {
 	_     [cacheLine]byte // workers of the next phase count elsewhere
 }
 
-// item is a chain of tasks for parts [from, to), which take turns at every task:
-// the weights that one has read are still in the cache for the next.
+// chain is tasks that a worker runs one after the other.
+type chain struct {
+	tasks []*task
+	ahead ahead
+}
+
+// item is a chain for parts [from, to), which take turns at every task: the
+// weights that one has read are still in the cache for the next.
 type item struct {
-	run      []func(part int, w *Worker)
+	*chain
 	from, to int
 }
 
@@ -55,13 +61,14 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 	o := readOptions(opts)
 	p := &Program{
 		team: team, stats: plan.Stats, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
-		arena: o.arena, phases: plan.schedule.items(team.Size()), workers: make([]Worker, team.Size()),
+		arena: o.arena, workers: make([]Worker, team.Size()),
 	}
 	if len(p.arena) < plan.Stats.Arena {
 		p.arena = alignedBytes(plan.Stats.Arena)
 	}
 	bindLeaves(plan.lowered, p, params, o.inputs)
 	bindBlocks(plan.blocks, base(p.arena), params)
+	p.phases = plan.schedule.items(team.Size())
 	p.gaps = params.gaps(plan.Stats.Lent)
 	for name, v := range plan.lowered.outputs {
 		p.outputs[name] = v.Buffer
@@ -120,34 +127,39 @@ func bindBlocks[T Float](blocks []*block, arena unsafe.Pointer, params *Params[T
 	}
 }
 
-// items lists the work of every phase for a team: first the chains, which are long, then
-// everything else, which fills the gaps.
+// items lists the work of every phase for a team: first the chains, which are
+// long, then everything else, which fills the gaps. Buffers have their memory.
 func (s *schedule) items(workers int) []phase {
 	phases := make([]phase, s.phases)
 	for i := range phases {
-		chains := map[int][]func(int, *Worker){}
+		chains := map[int]*chain{}
 		var order []int
 		for _, t := range s.tasks {
 			if t.phase == i && t.Rows {
 				if chains[t.Parts] == nil {
+					chains[t.Parts] = &chain{}
 					order = append(order, t.Parts)
 				}
-				chains[t.Parts] = append(chains[t.Parts], t.Run)
+				chains[t.Parts].tasks = append(chains[t.Parts].tasks, t)
 			}
 		}
 		for _, parts := range order {
+			c := chains[parts]
+			c.ahead = aheadOf(c.tasks, together)
 			for from, to := 0, 0; from < parts; from = to {
 				to = from + 1
 				if parts-from >= together*workers {
 					to = from + together
 				}
-				phases[i].items = append(phases[i].items, item{chains[parts], from, to})
+				phases[i].items = append(phases[i].items, item{c, from, to})
 			}
 		}
 		for _, t := range s.tasks {
 			if t.phase == i && !t.Rows {
+				c := &chain{tasks: []*task{t}}
+				c.ahead = aheadOf(c.tasks, 1)
 				for part := range t.Parts {
-					phases[i].items = append(phases[i].items, item{[]func(int, *Worker){t.Run}, part, part + 1})
+					phases[i].items = append(phases[i].items, item{c, part, part + 1})
 				}
 			}
 		}
@@ -185,14 +197,20 @@ func (p *Program) work(worker int) {
 			if k >= len(ph.items) {
 				break
 			}
-			it := &ph.items[k]
-			for _, run := range it.run {
-				for part := it.from; part < it.to; part++ {
-					run(part, w)
-				}
-			}
+			ph.items[k].run(w)
 		}
 		p.team.barrier()
+	}
+}
+
+// run does all of an item.
+func (it *item) run(w *Worker) {
+	w.begin(&it.ahead, it.from, it.to)
+	for i, t := range it.tasks {
+		w.task(i)
+		for part := it.from; part < it.to; part++ {
+			t.Run(part, w)
+		}
 	}
 }
 

@@ -132,7 +132,7 @@ func runLinear[T graph.Float](c *graph.Call, o linear, packed *graph.Buffer) fun
 	c.Local(chunk)
 	return func(part, parts int, wk *graph.Worker) {
 		x, y := graph.Part[T](c.In(0), part, parts), graph.Part[T](c.Out(0), part, parts)
-		var e kernel.Epilogue[T]
+		e := kernel.Epilogue[T]{Ahead: wk}
 		if o.bias {
 			e.Bias = graph.Slice[T](c.In(2))
 		}

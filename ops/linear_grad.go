@@ -64,11 +64,12 @@ func runLinearDX[T graph.Float](c *graph.Call, o linearDX) func(part, parts int,
 	c.Local(chunk)
 	return func(part, parts int, wk *graph.Worker) {
 		dy, w, dx := graph.Part[T](c.In(0), part, parts), graph.Slice[T](c.In(1)), graph.Part[T](c.Out(0), part, parts)
+		e := kernel.Epilogue[T]{Acc: o.addend, Ahead: wk}
 		if o.addend && !c.Out(0).Same(c.In(2)) {
 			copy(dx, graph.Part[T](c.In(2), part, parts))
 		}
 		byBlocks(bound, part, parts, len(dy)/out, in, graph.Local[T](wk, chunk), func(r0, r1, c0, c1 int) {
-			kernel.MulNN(r1-r0, c1-c0, out, dy[r0*out:r1*out], out, w[c0:], in, dx[r0*in+c0:], in, o.addend)
+			kernel.MulInPlace(r1-r0, c1-c0, out, dy[r0*out:r1*out], out, w[c0:], in, dx[r0*in+c0:], in, e)
 		})
 	}
 }

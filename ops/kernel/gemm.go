@@ -11,11 +11,16 @@ import (
 
 // MulNN computes C = A·B, or C += A·B if acc, for A [m,k], B [k,n] and C [m,n].
 func MulNN[T Float](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, acc bool) {
+	MulInPlace(m, n, k, a, lda, b, ldb, c, ldc, Epilogue[T]{Acc: acc})
+}
+
+// MulInPlace is MulNN with an epilogue.
+func MulInPlace[T Float](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, e Epilogue[T]) {
 	checkMatrix("MulNN", "a", len(a), m, k, lda)
 	checkMatrix("MulNN", "b", len(b), k, n, ldb)
 	checkMatrix("MulNN", "c", len(c), m, n, ldc)
-	p := product[T]{m: m, k: k, n1: n, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc}
-	p.e.Acc = acc
+	e.check("MulNN", m, n)
+	p := product[T]{m: m, k: k, n1: n, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc, e: e}
 	p.run()
 }
 
@@ -41,14 +46,27 @@ func MulTN[T Float](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int,
 	p.run()
 }
 
-// Epilogue is what [MulPacked] adds to the product before it is stored:
+// Epilogue is what [MulPacked] and [MulInPlace] add to the product before it is stored:
 //
 //	C = A·B + bias + addend,  or  C = A·B + bias + C + addend if Acc
+//
+// and what they fetch meanwhile.
 type Epilogue[T Float] struct {
-	Bias     []T  // one for each column of B; nil is none
-	Addend   []T  // a matrix like C, which may be C itself; nil is none
-	LdAddend int  // leading dimension of Addend
-	Acc      bool // C is added
+	Bias     []T      // one for each column of B; nil is none
+	Addend   []T      // a matrix like C, which may be C itself; nil is none
+	LdAddend int      // leading dimension of Addend
+	Acc      bool     // C is added
+	Ahead    Upcoming // nil is nothing
+}
+
+// check panics unless bias and addend fit C [m,n].
+func (e *Epilogue[T]) check(op string, m, n int) {
+	if e.Addend != nil {
+		checkMatrix(op, "addend", len(e.Addend), m, n, e.LdAddend)
+	}
+	if e.Bias != nil && len(e.Bias) < n {
+		panic(fmt.Sprintf("kernel: %s: the bias has %d elements, too few for %d columns", op, len(e.Bias), n))
+	}
 }
 
 // MulPacked computes columns [n0,n1) of C = A·B with an epilogue, for A [m,k], B [k,n] packed by
@@ -57,12 +75,10 @@ type Epilogue[T Float] struct {
 func MulPacked[T Float](m, n, k int, a []T, lda int, packed []T, c []T, ldc int, n0, n1 int, e Epilogue[T]) {
 	checkMatrix("MulPacked", "a", len(a), m, k, lda)
 	checkMatrix("MulPacked", "c", len(c), m, n, ldc)
-	if e.Addend != nil {
-		checkMatrix("MulPacked", "addend", len(e.Addend), m, n, e.LdAddend)
-	}
-	if len(packed) < PackedLen(k, n) || e.Bias != nil && len(e.Bias) < n || n0 < 0 || n0%PanelWidth != 0 || n1 > n {
-		panic(fmt.Sprintf("kernel: MulPacked: k=%d n=%d needs %d packed elements (has %d), %d of bias (has %d, may be nil) and columns inside [0,%d) from a multiple of %d (asked for [%d,%d))",
-			k, n, PackedLen(k, n), len(packed), n, len(e.Bias), n, PanelWidth, n0, n1))
+	e.check("MulPacked", m, n)
+	if len(packed) < PackedLen(k, n) || n0 < 0 || n0%PanelWidth != 0 || n1 > n {
+		panic(fmt.Sprintf("kernel: MulPacked: k=%d n=%d needs %d packed elements (has %d) and columns inside [0,%d) from a multiple of %d (asked for [%d,%d))",
+			k, n, PackedLen(k, n), len(packed), n, PanelWidth, n0, n1))
 	}
 	p := product[T]{m: m, k: k, n0: n0, n1: n1, a: a, lda: lda, b: packed, layout: byPanels, c: c, ldc: ldc, e: e}
 	p.run()

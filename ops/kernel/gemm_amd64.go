@@ -22,6 +22,10 @@ type tileArgs struct {
 	tail       int // the last k that are added while the tile is stored, see gen/gemm.go: 0 or 2
 
 	doneA, doneC, doneD int // bytes behind a, c and addend; zero at the start
+
+	ahead, aheadLast uintptr // the memory to fetch, see Upcoming, and the last place in it; never followed
+	aheadStep        int     // bytes that four steps of k fetch, 0 for the same again
+	rewindA          int     // from where sixteen rows of A end in a line of each to the first row's next line, in bytes
 }
 
 const (
@@ -95,6 +99,7 @@ func (s *vectorProduct) block(i0, i1, k0, kc int) {
 	tiles := (rows + s.rows - 1) / s.rows
 	a, lda := s.blockA(i0, rows, k0, kc)
 	t := &s.t
+	t.rewindA = 16*4*lda - 64
 	t.k, t.lda, t.ldc, t.ldd = kc, 4*lda, 4*s.ldc, 4*s.e.LdAddend
 	for j := s.n0; j < s.n1; j += PanelWidth {
 		w := min(PanelWidth, s.n1-j)
@@ -144,6 +149,7 @@ func (s *vectorProduct) epilogue(first bool, i, j int) {
 }
 
 func (s *vectorProduct) tiles() {
+	p := s.lookAhead(s.e.Ahead)
 	switch wide := s.rows == tileRows512; {
 	case wide && s.transposed:
 		tilesT512(&s.t)
@@ -154,6 +160,7 @@ func (s *vectorProduct) tiles() {
 	default:
 		tiles256(&s.t)
 	}
+	s.t.lookedAhead(s.e.Ahead, p)
 }
 
 // What is copied was found by measurement. A tile of 14 × 32 reads its operands so seldom that only

@@ -39,7 +39,7 @@ DATA maskWindow<>+248(SB)/8, $0x0000000000000000
 GLOBL maskWindow<>(SB), RODATA|NOPTR, $256
 
 // func tiles512(t *tileArgs)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·tiles512(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ 16(DI), R9
@@ -165,6 +165,7 @@ sum1:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x01, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest1
 
@@ -176,6 +177,7 @@ loop1:
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -183,6 +185,7 @@ loop1:
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -190,6 +193,7 @@ loop1:
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -197,14 +201,15 @@ loop1:
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed1
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed1:
 	SUBQ $0x04, AX
@@ -226,6 +231,7 @@ last1:
 	JNZ          last1
 
 end1:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole1
 	VMOVUPS          (CX), Z28
@@ -385,6 +391,7 @@ sum2:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x02, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest2
 
@@ -399,6 +406,7 @@ loop2:
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -409,6 +417,7 @@ loop2:
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -419,6 +428,7 @@ loop2:
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -429,14 +439,15 @@ loop2:
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed2
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed2:
 	SUBQ $0x04, AX
@@ -461,6 +472,7 @@ last2:
 	JNZ          last2
 
 end2:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole2
 	VMOVUPS          (CX), Z28
@@ -659,6 +671,7 @@ sum3:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x03, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest3
 
@@ -676,6 +689,7 @@ loop3:
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -689,6 +703,7 @@ loop3:
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -702,6 +717,7 @@ loop3:
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -715,14 +731,15 @@ loop3:
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed3
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed3:
 	SUBQ $0x04, AX
@@ -750,6 +767,7 @@ last3:
 	JNZ          last3
 
 end3:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole3
 	VMOVUPS          (CX), Z28
@@ -987,6 +1005,7 @@ sum4:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x04, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest4
 
@@ -1007,6 +1026,7 @@ loop4:
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1023,6 +1043,7 @@ loop4:
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1039,6 +1060,7 @@ loop4:
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1055,14 +1077,15 @@ loop4:
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed4
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed4:
 	SUBQ $0x04, AX
@@ -1093,6 +1116,7 @@ last4:
 	JNZ          last4
 
 end4:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole4
 	VMOVUPS          (CX), Z28
@@ -1369,6 +1393,7 @@ sum5:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x05, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest5
 
@@ -1392,6 +1417,7 @@ loop5:
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1411,6 +1437,7 @@ loop5:
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1430,6 +1457,7 @@ loop5:
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1449,14 +1477,15 @@ loop5:
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed5
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed5:
 	SUBQ $0x04, AX
@@ -1490,6 +1519,7 @@ last5:
 	JNZ          last5
 
 end5:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole5
 	VMOVUPS          (CX), Z28
@@ -1805,6 +1835,7 @@ sum6:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x06, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest6
 
@@ -1831,6 +1862,7 @@ loop6:
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1853,6 +1885,7 @@ loop6:
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1875,6 +1908,7 @@ loop6:
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1897,14 +1931,15 @@ loop6:
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed6
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed6:
 	SUBQ $0x04, AX
@@ -1941,6 +1976,7 @@ last6:
 	JNZ          last6
 
 end6:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole6
 	VMOVUPS          (CX), Z28
@@ -2295,6 +2331,7 @@ sum7:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x07, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest7
 
@@ -2324,6 +2361,7 @@ loop7:
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2349,6 +2387,7 @@ loop7:
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2374,6 +2413,7 @@ loop7:
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2399,14 +2439,15 @@ loop7:
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed7
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed7:
 	SUBQ $0x04, AX
@@ -2446,6 +2487,7 @@ last7:
 	JNZ          last7
 
 end7:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole7
 	VMOVUPS          (CX), Z28
@@ -2839,6 +2881,7 @@ sum8:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x08, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest8
 
@@ -2871,6 +2914,7 @@ loop8:
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2899,6 +2943,7 @@ loop8:
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2927,6 +2972,7 @@ loop8:
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2955,14 +3001,15 @@ loop8:
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed8
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed8:
 	SUBQ $0x04, AX
@@ -3005,6 +3052,7 @@ last8:
 	JNZ          last8
 
 end8:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole8
 	VMOVUPS          (CX), Z28
@@ -3437,6 +3485,7 @@ sum9:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x09, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest9
 
@@ -3472,6 +3521,7 @@ loop9:
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3503,6 +3553,7 @@ loop9:
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3534,6 +3585,7 @@ loop9:
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3565,14 +3617,15 @@ loop9:
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed9
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed9:
 	SUBQ $0x04, AX
@@ -3618,6 +3671,7 @@ last9:
 	JNZ          last9
 
 end9:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole9
 	VMOVUPS          (CX), Z28
@@ -4089,6 +4143,7 @@ sum10:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0a, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest10
 
@@ -4127,6 +4182,7 @@ loop10:
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4161,6 +4217,7 @@ loop10:
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4195,6 +4252,7 @@ loop10:
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4229,14 +4287,15 @@ loop10:
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed10
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed10:
 	SUBQ $0x04, AX
@@ -4285,6 +4344,7 @@ last10:
 	JNZ          last10
 
 end10:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole10
 	VMOVUPS          (CX), Z28
@@ -4795,6 +4855,7 @@ sum11:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0b, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest11
 
@@ -4836,6 +4897,7 @@ loop11:
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4873,6 +4935,7 @@ loop11:
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4910,6 +4973,7 @@ loop11:
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4947,14 +5011,15 @@ loop11:
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed11
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed11:
 	SUBQ $0x04, AX
@@ -5006,6 +5071,7 @@ last11:
 	JNZ          last11
 
 end11:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole11
 	VMOVUPS          (CX), Z28
@@ -5555,6 +5621,7 @@ sum12:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0c, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest12
 
@@ -5599,6 +5666,7 @@ loop12:
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5639,6 +5707,7 @@ loop12:
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5679,6 +5748,7 @@ loop12:
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5719,14 +5789,15 @@ loop12:
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed12
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed12:
 	SUBQ $0x04, AX
@@ -5781,6 +5852,7 @@ last12:
 	JNZ          last12
 
 end12:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole12
 	VMOVUPS          (CX), Z28
@@ -6369,6 +6441,7 @@ sum13:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0d, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest13
 
@@ -6416,6 +6489,7 @@ loop13:
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -6459,6 +6533,7 @@ loop13:
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -6502,6 +6577,7 @@ loop13:
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -6545,14 +6621,15 @@ loop13:
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed13
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed13:
 	SUBQ $0x04, AX
@@ -6610,6 +6687,7 @@ last13:
 	JNZ          last13
 
 end13:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole13
 	VMOVUPS          (CX), Z28
@@ -7237,6 +7315,7 @@ sum14:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x0e, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest14
 
@@ -7287,6 +7366,7 @@ loop14:
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -7333,6 +7413,7 @@ loop14:
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -7379,6 +7460,7 @@ loop14:
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -7425,14 +7507,15 @@ loop14:
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
 	PREFETCHT0   (DX)(R10*1)
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed14
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed14:
 	SUBQ $0x04, AX
@@ -7493,6 +7576,7 @@ last14:
 	JNZ          last14
 
 end14:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole14
 	VMOVUPS          (CX), Z28
@@ -8067,7 +8151,7 @@ done14:
 	JMP    next
 
 // func tilesT512(t *tileArgs)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·tilesT512(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ 16(DI), R9
@@ -8185,6 +8269,7 @@ sum1:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest1
 
@@ -8196,6 +8281,7 @@ loop1:
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8203,6 +8289,7 @@ loop1:
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8210,6 +8297,7 @@ loop1:
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8217,6 +8305,10 @@ loop1:
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop1
 
@@ -8236,6 +8328,7 @@ last1:
 	JNZ          last1
 
 end1:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole1
 	VMOVUPS          (CX), Z28
@@ -8393,6 +8486,7 @@ sum2:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest2
 
@@ -8407,6 +8501,7 @@ loop2:
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8417,6 +8512,7 @@ loop2:
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8427,6 +8523,7 @@ loop2:
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8437,6 +8534,10 @@ loop2:
 	VFMADD231PS  Z28, Z31, Z2
 	VFMADD231PS  Z29, Z31, Z3
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop2
 
@@ -8459,6 +8560,7 @@ last2:
 	JNZ          last2
 
 end2:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole2
 	VMOVUPS          (CX), Z28
@@ -8655,6 +8757,7 @@ sum3:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest3
 
@@ -8672,6 +8775,7 @@ loop3:
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8685,6 +8789,7 @@ loop3:
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8698,6 +8803,7 @@ loop3:
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -8711,6 +8817,10 @@ loop3:
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop3
 
@@ -8736,6 +8846,7 @@ last3:
 	JNZ          last3
 
 end3:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole3
 	VMOVUPS          (CX), Z28
@@ -8971,6 +9082,7 @@ sum4:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest4
 
@@ -8991,6 +9103,7 @@ loop4:
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9007,6 +9120,7 @@ loop4:
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9023,6 +9137,7 @@ loop4:
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9039,6 +9154,10 @@ loop4:
 	VFMADD231PS  Z28, Z31, Z6
 	VFMADD231PS  Z29, Z31, Z7
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop4
 
@@ -9067,6 +9186,7 @@ last4:
 	JNZ          last4
 
 end4:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole4
 	VMOVUPS          (CX), Z28
@@ -9341,6 +9461,7 @@ sum5:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest5
 
@@ -9364,6 +9485,7 @@ loop5:
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9383,6 +9505,7 @@ loop5:
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9402,6 +9525,7 @@ loop5:
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9421,6 +9545,10 @@ loop5:
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop5
 
@@ -9452,6 +9580,7 @@ last5:
 	JNZ          last5
 
 end5:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole5
 	VMOVUPS          (CX), Z28
@@ -9765,6 +9894,7 @@ sum6:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest6
 
@@ -9791,6 +9921,7 @@ loop6:
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9813,6 +9944,7 @@ loop6:
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9835,6 +9967,7 @@ loop6:
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -9857,6 +9990,10 @@ loop6:
 	VFMADD231PS  Z28, Z31, Z10
 	VFMADD231PS  Z29, Z31, Z11
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop6
 
@@ -9891,6 +10028,7 @@ last6:
 	JNZ          last6
 
 end6:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole6
 	VMOVUPS          (CX), Z28
@@ -10243,6 +10381,7 @@ sum7:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest7
 
@@ -10272,6 +10411,7 @@ loop7:
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -10297,6 +10437,7 @@ loop7:
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -10322,6 +10463,7 @@ loop7:
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -10347,6 +10489,10 @@ loop7:
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop7
 
@@ -10384,6 +10530,7 @@ last7:
 	JNZ          last7
 
 end7:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole7
 	VMOVUPS          (CX), Z28
@@ -10775,6 +10922,7 @@ sum8:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest8
 
@@ -10807,6 +10955,7 @@ loop8:
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -10835,6 +10984,7 @@ loop8:
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -10863,6 +11013,7 @@ loop8:
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -10891,6 +11042,10 @@ loop8:
 	VFMADD231PS  Z28, Z31, Z14
 	VFMADD231PS  Z29, Z31, Z15
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop8
 
@@ -10931,6 +11086,7 @@ last8:
 	JNZ          last8
 
 end8:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole8
 	VMOVUPS          (CX), Z28
@@ -11361,6 +11517,7 @@ sum9:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest9
 
@@ -11396,6 +11553,7 @@ loop9:
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -11427,6 +11585,7 @@ loop9:
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -11458,6 +11617,7 @@ loop9:
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -11489,6 +11649,10 @@ loop9:
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop9
 
@@ -11532,6 +11696,7 @@ last9:
 	JNZ          last9
 
 end9:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole9
 	VMOVUPS          (CX), Z28
@@ -12001,6 +12166,7 @@ sum10:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest10
 
@@ -12039,6 +12205,7 @@ loop10:
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -12073,6 +12240,7 @@ loop10:
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -12107,6 +12275,7 @@ loop10:
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -12141,6 +12310,10 @@ loop10:
 	VFMADD231PS  Z28, Z31, Z18
 	VFMADD231PS  Z29, Z31, Z19
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop10
 
@@ -12187,6 +12360,7 @@ last10:
 	JNZ          last10
 
 end10:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole10
 	VMOVUPS          (CX), Z28
@@ -12695,6 +12869,7 @@ sum11:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest11
 
@@ -12736,6 +12911,7 @@ loop11:
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -12773,6 +12949,7 @@ loop11:
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -12810,6 +12987,7 @@ loop11:
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -12847,6 +13025,10 @@ loop11:
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop11
 
@@ -12896,6 +13078,7 @@ last11:
 	JNZ          last11
 
 end11:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole11
 	VMOVUPS          (CX), Z28
@@ -13443,6 +13626,7 @@ sum12:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest12
 
@@ -13487,6 +13671,7 @@ loop12:
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -13527,6 +13712,7 @@ loop12:
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -13567,6 +13753,7 @@ loop12:
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -13607,6 +13794,10 @@ loop12:
 	VFMADD231PS  Z28, Z31, Z22
 	VFMADD231PS  Z29, Z31, Z23
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop12
 
@@ -13659,6 +13850,7 @@ last12:
 	JNZ          last12
 
 end12:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole12
 	VMOVUPS          (CX), Z28
@@ -14245,6 +14437,7 @@ sum13:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest13
 
@@ -14292,6 +14485,7 @@ loop13:
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -14335,6 +14529,7 @@ loop13:
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -14378,6 +14573,7 @@ loop13:
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -14421,6 +14617,10 @@ loop13:
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop13
 
@@ -14476,6 +14676,7 @@ last13:
 	JNZ          last13
 
 end13:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole13
 	VMOVUPS          (CX), Z28
@@ -15101,6 +15302,7 @@ sum14:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest14
 
@@ -15151,6 +15353,7 @@ loop14:
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -15197,6 +15400,7 @@ loop14:
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
 	ADDQ         R9, BX
+	PREFETCHT1   64(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -15243,6 +15447,7 @@ loop14:
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
 	ADDQ         R9, BX
+	PREFETCHT1   128(SI)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -15289,6 +15494,10 @@ loop14:
 	VFMADD231PS  Z28, Z31, Z26
 	VFMADD231PS  Z29, Z31, Z27
 	ADDQ         R9, BX
+	PREFETCHT1   192(SI)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop14
 
@@ -15347,6 +15556,7 @@ last14:
 	JNZ          last14
 
 end14:
+	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole14
 	VMOVUPS          (CX), Z28
@@ -16125,7 +16335,7 @@ loop:
 	RET
 
 // func tiles256(t *tileArgs)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tiles256(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ 16(DI), R9
@@ -16206,6 +16416,7 @@ sum1:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x01, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest1
 
@@ -16217,6 +16428,7 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -16238,14 +16450,14 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	PREFETCHT0   (DX)(R10*1)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed1
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed1:
 	SUBQ $0x04, AX
@@ -16267,6 +16479,7 @@ last1:
 	JNZ          last1
 
 end1:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -16382,6 +16595,7 @@ sum2:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x02, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest2
 
@@ -16396,6 +16610,7 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -16426,14 +16641,14 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	PREFETCHT0   (DX)(R10*1)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed2
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed2:
 	SUBQ $0x04, AX
@@ -16458,6 +16673,7 @@ last2:
 	JNZ          last2
 
 end2:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -16599,6 +16815,7 @@ sum3:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x03, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest3
 
@@ -16616,6 +16833,7 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -16655,14 +16873,14 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	PREFETCHT0   (DX)(R10*1)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed3
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed3:
 	SUBQ $0x04, AX
@@ -16690,6 +16908,7 @@ last3:
 	JNZ          last3
 
 end3:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -16857,6 +17076,7 @@ sum4:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x04, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest4
 
@@ -16877,6 +17097,7 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -16925,14 +17146,14 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	PREFETCHT0   (DX)(R10*1)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed4
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed4:
 	SUBQ $0x04, AX
@@ -16963,6 +17184,7 @@ last4:
 	JNZ          last4
 
 end4:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -17156,6 +17378,7 @@ sum5:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x05, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest5
 
@@ -17179,6 +17402,7 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -17236,14 +17460,14 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	PREFETCHT0   (DX)(R10*1)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed5
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed5:
 	SUBQ $0x04, AX
@@ -17277,6 +17501,7 @@ last5:
 	JNZ          last5
 
 end5:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -17496,6 +17721,7 @@ sum6:
 	MOVQ   32(DI), R8
 	IMUL3Q $0x06, R9, DX
 	ADDQ   BX, DX
+	MOVQ   152(DI), SI
 	SUBQ   $0x04, AX
 	JL     rest6
 
@@ -17522,6 +17748,7 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	PREFETCHT0   (DX)
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -17588,14 +17815,14 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	PREFETCHT0   (DX)(R10*1)
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed6
-	MOVQ         R9, SI
-	SHLQ         $0x04, SI
-	SUBQ         SI, DX
-	ADDQ         $0x40, DX
+	SUBQ         176(DI), DX
 
 aimed6:
 	SUBQ $0x04, AX
@@ -17632,6 +17859,7 @@ last6:
 	JNZ          last6
 
 end6:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -17818,7 +18046,7 @@ done6:
 	JMP    next
 
 // func tilesT256(t *tileArgs)
-// Requires: AVX, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tilesT256(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	MOVQ 16(DI), R9
@@ -17895,6 +18123,7 @@ sum1:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest1
 
@@ -17906,6 +18135,7 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -17927,6 +18157,9 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	ADDQ         R9, BX
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop1
 
@@ -17946,6 +18179,7 @@ last1:
 	JNZ          last1
 
 end1:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -18058,6 +18292,7 @@ sum2:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest2
 
@@ -18072,6 +18307,7 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18102,6 +18338,9 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	ADDQ         R9, BX
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop2
 
@@ -18124,6 +18363,7 @@ last2:
 	JNZ          last2
 
 end2:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -18262,6 +18502,7 @@ sum3:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest3
 
@@ -18279,6 +18520,7 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18318,6 +18560,9 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	ADDQ         R9, BX
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop3
 
@@ -18343,6 +18588,7 @@ last3:
 	JNZ          last3
 
 end3:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -18507,6 +18753,7 @@ sum4:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest4
 
@@ -18527,6 +18774,7 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18575,6 +18823,9 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	ADDQ         R9, BX
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop4
 
@@ -18603,6 +18854,7 @@ last4:
 	JNZ          last4
 
 end4:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -18793,6 +19045,7 @@ sum5:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest5
 
@@ -18816,6 +19069,7 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18873,6 +19127,9 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	ADDQ         R9, BX
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop5
 
@@ -18904,6 +19161,7 @@ last5:
 	JNZ          last5
 
 end5:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -19120,6 +19378,7 @@ sum6:
 	ADDQ 128(DI), BX
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
+	MOVQ 152(DI), SI
 	SUBQ $0x04, AX
 	JL   rest6
 
@@ -19146,6 +19405,7 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	ADDQ         R9, BX
+	PREFETCHT1   (SI)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19212,6 +19472,9 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	ADDQ         R9, BX
+	ADDQ         168(DI), SI
+	CMPQ         SI, 160(DI)
+	CMOVQHI      160(DI), SI
 	SUBQ         $0x04, AX
 	JGE          loop6
 
@@ -19246,6 +19509,7 @@ last6:
 	JNZ          last6
 
 end6:
+	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
 	MOVQ   48(DI), R8
@@ -19552,4 +19816,17 @@ loop:
 	DECQ        AX
 	JNZ         loop
 	VZEROUPPER
+	RET
+
+// func fetch(p *byte, n int)
+// Requires: MMX+
+TEXT ·fetch(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, CX
+	JG         line
 	RET

@@ -51,3 +51,8 @@ func packCols256(dst *float32, src *float32, ld int, blocks int)
 
 // fmaLoop256 runs n times 12 independent vector multiply-adds.
 func fmaLoop256(n int)
+
+// fetch asks for n bytes from p on, to be in the second-level cache.
+//
+//go:noescape
+func fetch(p *byte, n int)

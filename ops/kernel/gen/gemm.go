@@ -21,6 +21,7 @@ func gemm(c *build.Context) {
 		s.packCols()
 		s.fmaLoop()
 	}
+	fetch(c)
 }
 
 // isa is what differs between AVX-512 and AVX2: the registers and how a ragged edge is masked.
@@ -56,6 +57,10 @@ const (
 	argDoneA
 	argDoneC
 	argDoneD
+	argAhead
+	argAheadLast
+	argAheadStep
+	argRewindA
 )
 
 // Bits of tileArgs.flags.

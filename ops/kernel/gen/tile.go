@@ -54,6 +54,7 @@ func (s *isa) sum(mr int, transposed bool) {
 		c.IMUL3Q(operand.Imm(uint64(mr)), rMul[0], rTmp) // the next tile's rows
 		c.ADDQ(rA, rTmp)
 	}
+	c.MOVQ(at(rArgs, argAhead), rC)
 	step := func(u int) {
 		s.step(mr, func(i int) operand.Mem { return addressA(rA, i, u, transposed) })
 		if transposed {
@@ -68,7 +69,11 @@ func (s *isa) sum(mr int, transposed bool) {
 		if !transposed {
 			c.PREFETCHT0(addressA(rTmp, u, 0, false))
 		}
+		if u < s.aheadLines() {
+			c.PREFETCHT1(at(rC, cacheLine*u))
+		}
 	}
+	s.moveAhead()
 	if !transposed {
 		c.ADDQ(operand.Imm(4*unroll), rA)
 		s.aimPrefetch(label("aimed"))
@@ -86,6 +91,7 @@ func (s *isa) sum(mr int, transposed bool) {
 	c.DECQ(rK)
 	c.JNZ(operand.LabelRef(label("last")))
 	c.Label(label("end"))
+	c.MOVQ(rC, at(rArgs, argAhead))
 }
 
 // aimPrefetch moves rTmp on by four rows, or after sixteen steps of k back to the first row and on by
@@ -96,10 +102,7 @@ func (s *isa) aimPrefetch(label string) {
 	c.LEAQ(operand.Mem{Base: rTmp, Index: rMul[0], Scale: 4}, rTmp)
 	c.TESTQ(operand.I32(12), rK) // k left in fours
 	c.JNZ(operand.LabelRef(label))
-	c.MOVQ(rMul[0], rC)
-	c.SHLQ(operand.Imm(4), rC)
-	c.SUBQ(rC, rTmp)
-	c.ADDQ(operand.Imm(64), rTmp)
+	c.SUBQ(at(rArgs, argRewindA), rTmp)
 	c.Label(label)
 }
 
