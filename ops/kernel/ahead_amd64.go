@@ -11,35 +11,38 @@ const (
 // shortAhead is the longest piece that is asked for at once, without a product.
 const shortAhead = 512
 
-// lookAhead lets the next column of tiles fetch what comes first in u, if there is anything, and returns it.
-func (s *vectorProduct) lookAhead(u Upcoming) []byte {
+// lookAhead lets the next tiles fetch what comes first in e.Ahead: the next piece when they are done with one.
+func (s *vectorProduct) lookAhead() {
+	if s.t.ahead != s.t.aheadLast {
+		return
+	}
 	t, step := &s.t, aheadStep256
 	if s.rows == tileRows512 {
 		step = aheadStep512
 	}
-	if u != nil {
-		for p := u.Ahead(); len(p) > 0; p = u.Ahead() {
-			if len(p) > shortAhead {
-				t.ahead, t.aheadStep = address(p), step
-				t.aheadLast = t.ahead + uintptr(len(p)-step)
-				return p
-			}
-			fetch(unsafe.SliceData(p), len(p))
-			u.Fetched(len(p))
+	for s.lookedAhead(); s.e.Ahead != nil; s.e.Ahead.Fetched(len(s.piece)) {
+		if s.piece = s.e.Ahead.Ahead(); len(s.piece) > shortAhead {
+			t.ahead, t.aheadStep = address(s.piece), step
+			t.aheadLast = t.ahead + uintptr(len(s.piece)-step)
+			return
 		}
+		if len(s.piece) == 0 {
+			break
+		}
+		fetch(unsafe.SliceData(s.piece), len(s.piece))
 	}
+	s.piece = nil
 	t.ahead, t.aheadLast, t.aheadStep = uintptr(unsafe.Pointer(t.a)), ^uintptr(0), 0 // the same line again and again
-	return nil
 }
 
-// lookedAhead tells u how much of p the tiles have fetched.
-func (t *tileArgs) lookedAhead(u Upcoming, p []byte) {
+// lookedAhead reports how much of the piece has been fetched.
+func (s *vectorProduct) lookedAhead() {
 	switch {
-	case p == nil:
-	case t.ahead == t.aheadLast:
-		u.Fetched(len(p))
+	case s.piece == nil:
+	case s.t.ahead == s.t.aheadLast:
+		s.e.Ahead.Fetched(len(s.piece))
 	default:
-		u.Fetched(int(t.ahead - address(p)))
+		s.e.Ahead.Fetched(int(s.t.ahead - address(s.piece)))
 	}
 }
 

@@ -70,6 +70,8 @@ type vectorProduct struct {
 	rows int       // of the tallest tile
 	mem  **scratch // taken when first needed
 	t    tileArgs
+
+	piece []byte // of e.Ahead, being fetched
 }
 
 // buffers returns the two parts of the scratch memory: a block of A and a panel of B.
@@ -91,6 +93,7 @@ func (s *vectorProduct) run() {
 			s.block(s.m*i/blocks, s.m*(i+1)/blocks, k0, kc)
 		}
 	}
+	s.lookedAhead()
 }
 
 // block adds terms [k0,k0+kc) to rows [i0,i1).
@@ -149,7 +152,7 @@ func (s *vectorProduct) epilogue(first bool, i, j int) {
 }
 
 func (s *vectorProduct) tiles() {
-	p := s.lookAhead(s.e.Ahead)
+	s.lookAhead()
 	switch wide := s.rows == tileRows512; {
 	case wide && s.transposed:
 		tilesT512(&s.t)
@@ -160,7 +163,6 @@ func (s *vectorProduct) tiles() {
 	default:
 		tiles256(&s.t)
 	}
-	s.t.lookedAhead(s.e.Ahead, p)
 }
 
 // What is copied was found by measurement. A tile of 14 × 32 reads its operands so seldom that only

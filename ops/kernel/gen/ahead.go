@@ -17,6 +17,20 @@ func (s *isa) aheadLines() int {
 	return 1
 }
 
+// nextPanel asks for the vectors of B in the panel to the right and, where A is read by columns, for those of
+// the tile below. Where B lies in place its rows are far apart, so that the processor sees no pattern in the
+// two lines that each row begins a panel with.
+func (s *isa) nextPanel(mr int, transposed bool) {
+	if !s.wide() {
+		return
+	}
+	s.c.PREFETCHT1(at(rB, 2*cacheLine))
+	s.c.PREFETCHT1(at(rB, 3*cacheLine))
+	if transposed {
+		s.c.PREFETCHT0(at(rA, 4*(2*mr-1)))
+	}
+}
+
 // moveAhead moves rC on by what four steps have fetched, up to the last place. Without anything to fetch the
 // step is 0.
 func (s *isa) moveAhead() {

@@ -56,6 +56,7 @@ func (s *isa) sum(mr int, transposed bool) {
 	}
 	c.MOVQ(at(rArgs, argAhead), rC)
 	step := func(u int) {
+		s.nextPanel(mr, transposed)
 		s.step(mr, func(i int) operand.Mem { return addressA(rA, i, u, transposed) })
 		if transposed {
 			c.ADDQ(rMul[0], rA)
