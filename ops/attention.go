@@ -143,9 +143,9 @@ func bindAttention[T graph.Float](c *graph.Call, o attention) []graph.Task {
 	return []graph.Task{t}
 }
 
-// Grad keeps o and the normalisers, and computes the weights again.
+// Grad keeps the normalisers, and computes the weights again.
 func (o attention) Grad(in, out, dout []*graph.Node) []*graph.Node {
-	operands := append([]*graph.Node{dout[0], out[0], out[1]}, in...)
+	operands := append([]*graph.Node{dout[0], out[1]}, in...)
 	d := make([]*graph.Node, len(in)) // in the order of the operands, nil for indices
 	copy(d, graph.Apply(attentionGrad{forward: o}, operands...))
 	return d

@@ -7,8 +7,8 @@ import (
 	"ablate/ops/kernel"
 )
 
-// attentionGrad has operands do, o, the normalisers, and those of attention,
-// and results dq, dk, dv and, if there is one, the gradient of the relative
+// attentionGrad has operands do, the normalisers, and those of attention, and
+// results dq, dk, dv and, if there is one, the gradient of the relative
 // bias.
 type attentionGrad struct {
 	forward attention
@@ -16,7 +16,7 @@ type attentionGrad struct {
 }
 
 // gradOffset is the number of operands before those of attention.
-const gradOffset = 3
+const gradOffset = 2
 
 func (o attentionGrad) String() string { return o.forward.String() + " grad" }
 
@@ -48,8 +48,8 @@ func bindAttentionGrad[T graph.Float](c *graph.Call, o attentionGrad) []graph.Ta
 		}
 		for b := a.batch * part / parts; b < a.batch*(part+1)/parts; b++ {
 			kernel.AttentionGrad(row[T](c.Out(0), b), row[T](c.Out(1), b), row[T](c.Out(2), b), dRel,
-				row[T](c.In(0), b), row[T](c.In(1), b), row[T](c.In(2), b),
-				row[T](c.In(3), b), row[T](c.In(4), b), row[T](c.In(5), b), a.shape(b), scratch)
+				row[T](c.In(0), b), row[T](c.In(1), b),
+				row[T](c.In(2), b), row[T](c.In(3), b), row[T](c.In(4), b), a.shape(b), scratch)
 		}
 	})
 	t.Whole = a.whole()

@@ -73,7 +73,7 @@ func (s *AttentionShape[E]) visible(i int) (lo, hi int) {
 }
 
 // AttentionScratch returns the elements of scratch memory that Attention and AttentionGrad need. It
-// is linear in S and T: scores exist for [PanelWidth] queries at a time.
+// is linear in S and T: scores exist for a tile of queries at a time.
 func AttentionScratch[T Float](s *AttentionShape[T]) int {
 	panels := 2
 	if s.Softcap != 0 {
@@ -83,7 +83,7 @@ func AttentionScratch[T Float](s *AttentionShape[T]) int {
 		panels++
 	}
 	keys, queries := s.turnedLen()
-	n := panels*s.panelRows()*PanelWidth + 3*s.K*PanelWidth + 2*PanelWidth + keys + queries + s.tableLen() + cacheLine
+	n := panels*s.panelRows()*tileQueries + 2*s.K*tileQueries + 2*tileQueries + keys + queries + s.tableLen() + cacheLine
 	if s.RelBias != nil {
 		n += s.tableLen()
 	}
@@ -93,23 +93,29 @@ func AttentionScratch[T Float](s *AttentionShape[T]) int {
 // cacheLine is more than enough elements to move a slice to the beginning of one.
 const cacheLine = 16
 
-// panelRows is the most keys that a tile of queries sees, and one to make the number even.
+// panelRows is the most keys that a tile of queries sees, made a multiple of panelStep.
 func (s *AttentionShape[E]) panelRows() int {
 	n := s.S
 	if s.Window > 0 {
-		seen := s.Window + PanelWidth - 1 // back from the last query to the first one's oldest key
+		seen := s.Window + tileQueries - 1 // back from the last query to the first one's oldest key
 		if !s.Causal {
 			seen += s.Window - 1
 		}
 		n = min(n, seen)
 	}
-	return (n + 1) &^ 1
+	return roundUp(n, panelStep)
 }
 
 // tableLen is the length of a table over i - j, i a query of any tile and j a key.
 func (s *AttentionShape[E]) tableLen() int {
-	return s.S + 1 + (s.T+PanelWidth-1)/PanelWidth*PanelWidth
+	return s.tableOrigin() + roundUp(s.T, tileQueries)
 }
+
+// tableOrigin is the place of 0 in such a table. Its first entries are for rows of a panel behind the last key.
+func (s *AttentionShape[E]) tableOrigin() int { return s.S + panelStep }
+
+// roundUp is the least multiple of m from n on, m a power of two.
+func roundUp(n, m int) int { return (n + m - 1) &^ (m - 1) }
 
 // Attention computes o = softmax(scores)·v for every head and row, and for the gradient
 // logSum = log Σ exp(score - greatest score of the row), 0 for a row with no visible key. scratch has
@@ -125,7 +131,7 @@ func Attention[T Float](o, logSum, q, k, v []T, shape *AttentionShape[T], scratc
 			}
 			continue
 		}
-		for i := 0; i < a.T; i += PanelWidth {
+		for i := 0; i < a.T; i += tileQueries {
 			a.forward(i)
 		}
 	}
@@ -133,22 +139,18 @@ func Attention[T Float](o, logSum, q, k, v []T, shape *AttentionShape[T], scratc
 
 // AttentionGrad is the gradient of Attention. It overwrites dq, dk and dv, and adds to dRel, [buckets, H]
 // (nil if not wanted). Weights are computed again from q, k and logSum. With p the weights, m the
-// dropout's factors and δ = Σ do ⊙ o of a row,
+// dropout's factors and δ = Σ p ⊙ dp of a row, which is Σ do ⊙ o,
 //
 //	dp = m ⊙ (do·vᵀ),  ds = p ⊙ (dp - δ),  dv = (m ⊙ p)ᵀ·do,  dq = Scale·ds·k,  dk = Scale·dsᵀ·q
 //
 // where ds also passes through the softcap's derivative, q and k are turned, and dq and dk are turned back.
 // Heads and queries are taken in order.
-func AttentionGrad[T Float](dq, dk, dv, dRel, do, o, logSum, q, k, v []T, shape *AttentionShape[T], scratch []T) {
-	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, o: o, logSum: logSum, do: do, dq: dq, dk: dk, dv: dv, dRel: dRel}
+func AttentionGrad[T Float](dq, dk, dv, dRel, do, logSum, q, k, v []T, shape *AttentionShape[T], scratch []T) {
+	a := attention[T]{AttentionShape: shape.leading(), q: q, k: k, v: v, logSum: logSum, do: do, dq: dq, dk: dk, dv: dv, dRel: dRel}
 	a.allocate(scratch)
-	for j := range a.S {
-		clear(dk[j*a.LdDK+a.From*a.K : j*a.LdDK+a.To*a.K])
-		clear(dv[j*a.LdDV+a.From*a.K : j*a.LdDV+a.To*a.K])
-	}
 	for h := a.From * a.H / a.G; h < a.To*a.H/a.G; h++ {
 		a.startHead(h)
-		for i := 0; i < a.T; i += PanelWidth {
+		for i := 0; i < a.T; i += tileQueries {
 			a.backward(i)
 		}
 		a.finishHead()

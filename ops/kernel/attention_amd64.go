@@ -3,19 +3,18 @@ package kernel
 import "unsafe"
 
 // panelArgs are the arguments of the assembly of panels. gen/panel.go knows the order of the fields,
-// all of which are eight bytes but the last.
+// all of which are eight bytes.
 type panelArgs struct {
-	p, dp         *float32
-	rows, plain   int
-	table         *float32
-	logSum, delta *float32
-	scale         float32
+	p, dp           *float32
+	rows, plain     int
+	table           *float32
+	logSum, inverse *float32
 }
 
 func (p *panel[T]) args() panelArgs {
-	a := panelArgs{rows: p.rows(), plain: p.plain, scale: float32(p.scale)}
+	a := panelArgs{rows: p.rows(), plain: p.plain}
 	a.p, a.dp = unsafe.SliceData(as32(p.p)), unsafe.SliceData(as32(p.dp))
-	a.logSum, a.delta = unsafe.SliceData(as32(p.logSum[:PanelWidth])), unsafe.SliceData(as32(p.delta[:PanelWidth]))
+	a.logSum, a.inverse = unsafe.SliceData(as32(p.logSum[:tileQueries])), unsafe.SliceData(as32(p.inverse[:tileQueries]))
 	if n := p.rows(); n > p.plain {
 		_ = p.added(p.plain) // the first and the last piece must be inside the table
 		_ = p.added(n - 1)
@@ -50,29 +49,78 @@ func (p *panel[T]) gradientVector() bool {
 	return true
 }
 
-// narrowArgs are the arguments of the products of panels. gen/narrow.go knows the order of the
+// panelMulArgs are the arguments of the products of panels. gen/panelmul.go knows the order of the
 // fields, all of which are eight bytes. Strides are in bytes.
-type narrowArgs struct {
+type panelMulArgs struct {
 	rows, cols, k int
-	a, b          *float32
+	a             *float32
+	lda           int
+	b             *float32
 	ldb           int
 	c             *float32
 	ldc           int
-	acc           int // C is added if not 0
+	acc, triangle int // asked for if not 0
+	factors       *float32
 }
 
-func narrowVector(rows, cols, k int, p, b []float32, ldb int, c []float32, ldc int) bool {
+func (p *panelProduct[T]) args() panelMulArgs {
+	a := panelMulArgs{rows: p.rows, k: p.k, a: unsafe.SliceData(as32(p.a)), lda: 4 * p.lda, ldb: 4 * p.ldb, ldc: 4 * p.ldc}
+	if p.triangle {
+		a.triangle = 1
+	}
+	return a
+}
+
+// column sets the arguments to one vector of columns, from j on.
+func (a *panelMulArgs) column(p *panelProduct[float32], j int) {
+	a.b, a.c = offset(unsafe.SliceData(p.b), j), offset(unsafe.SliceData(p.c), j)
+	a.cols = min(tileQueries, p.cols-j)
+}
+
+func panelMulVector(p *panelProduct[float32], acc bool) bool {
 	if active != pathAVX512 {
 		return false
 	}
-	narrow512(&narrowArgs{rows, cols, k, unsafe.SliceData(p), unsafe.SliceData(b), 4 * ldb, unsafe.SliceData(c), 4 * ldc, 1})
+	a := p.args()
+	if acc {
+		a.acc = 1
+	}
+	for j := 0; j < p.cols; j += tileQueries {
+		a.column(p, j)
+		panelMul512(&a)
+	}
 	return true
 }
 
-func narrowVectorT(rows, cols, k int, p, b []float32, ldb int, c []float32, ldc int) bool {
+func panelMulTVector(p *panelProduct[float32], factors []float32) bool {
 	if active != pathAVX512 {
 		return false
 	}
-	narrowT512(&narrowArgs{rows, cols, k, unsafe.SliceData(p), unsafe.SliceData(b), 4 * ldb, unsafe.SliceData(c), 4 * ldc, 0})
+	a := p.args()
+	a.factors = unsafe.SliceData(factors)
+	for j := 0; j < p.cols; j += tileQueries {
+		a.column(p, j)
+		panelMulT512(&a)
+	}
 	return true
+}
+
+// packTileVector packs as many whole vectors of a tile's rows as fit, and returns the number of their elements.
+func packTileVector(dst, src []float32, ld, k int, scale float32) int {
+	lanes := 16
+	if active != pathAVX512 {
+		lanes = 8
+	}
+	blocks := k / lanes
+	if active < pathAVX2 || blocks == 0 {
+		return 0
+	}
+	for j := 0; j < tileQueries; j += lanes {
+		if lanes == 16 {
+			packTile512(&dst[j], &src[j*ld], 4*ld, blocks, scale)
+		} else {
+			packTile256(&dst[j], &src[j*ld], 4*ld, blocks, scale)
+		}
+	}
+	return blocks * lanes
 }

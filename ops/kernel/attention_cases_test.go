@@ -96,7 +96,7 @@ func narrowAttention(c *attentionCase[float64]) *attentionCase[float32] {
 
 func (c *attentionCase[T]) forward() { Attention(c.o, c.logSum, c.q, c.k, c.v, &c.s, c.scratch) }
 func (c *attentionCase[T]) backward() {
-	AttentionGrad(c.dq, c.dk, c.dv, c.dRel, c.do, c.o, c.logSum, c.q, c.k, c.v, &c.s, c.scratch)
+	AttentionGrad(c.dq, c.dk, c.dv, c.dRel, c.do, c.logSum, c.q, c.k, c.v, &c.s, c.scratch)
 }
 
 // row is head h of row i of a matrix.

@@ -6,10 +6,8 @@ func (p *panel[T]) softmaxVector() bool { return false }
 
 func (p *panel[T]) gradientVector() bool { return false }
 
-func narrowVector(rows, cols, k int, p, b []float32, ldb int, c []float32, ldc int) bool {
-	return false
-}
+func panelMulVector(p *panelProduct[float32], acc bool) bool { return false }
 
-func narrowVectorT(rows, cols, k int, p, b []float32, ldb int, c []float32, ldc int) bool {
-	return false
-}
+func panelMulTVector(p *panelProduct[float32], factors []float32) bool { return false }
+
+func packTileVector(dst, src []float32, ld, k int, scale float32) int { return 0 }

@@ -2,17 +2,19 @@ package kernel
 
 import "math"
 
-// panel is a panel of scores, [rows][PanelWidth], with what belongs to its columns. Rows from plain on
-// get a piece of the table added: row r, column c get table[first - (r - plain) + c]. The number of
-// rows and plain are even.
+// panelStep is what the number of rows of a panel is a multiple of.
+const panelStep = 4
+
+// panel is a panel of scores, [rows][tileQueries], with what belongs to its columns. Rows from plain on
+// get a piece of the table added: row r, column c get table[first - (r - plain) + c]. plain is a multiple
+// of panelStep, too.
 type panel[T Float] struct {
-	p, dp  []T
-	plain  int
-	table  []T
-	first  int
-	logSum []T // [PanelWidth], as delta
-	delta  []T
-	scale  T
+	p, dp   []T
+	plain   int
+	table   []T
+	first   int
+	logSum  []T // [tileQueries]
+	inverse []T // [tileQueries]
 }
 
 // added is the piece of the table that belongs to row r, nil for none.
@@ -21,18 +23,18 @@ func (p *panel[T]) added(r int) []T {
 		return nil
 	}
 	at := p.first - (r - p.plain)
-	return p.table[at : at+PanelWidth]
+	return p.table[at : at+tileQueries]
 }
 
-func (p *panel[T]) rows() int { return len(p.p) / PanelWidth }
+func (p *panel[T]) rows() int { return len(p.p) / tileQueries }
 
 // row is row r of a panel.
-func panelRow[T Float](p []T, r int) *[PanelWidth]T {
-	return (*[PanelWidth]T)(p[r*PanelWidth : (r+1)*PanelWidth])
+func panelRow[T Float](p []T, r int) *[tileQueries]T {
+	return (*[tileQueries]T)(p[r*tileQueries : (r+1)*tileQueries])
 }
 
 // addTable adds the table and returns the maxima of the columns.
-func (p *panel[T]) addTable() (most [PanelWidth]T) {
+func (p *panel[T]) addTable() (most [tileQueries]T) {
 	for c := range most {
 		most[c] = lowest[T]()
 	}
@@ -48,17 +50,17 @@ func (p *panel[T]) addTable() (most [PanelWidth]T) {
 	return most
 }
 
-// softmax turns each column to weights and sets logSum:
+// softmax turns each column to weights, but for a factor, and sets logSum and that factor:
 //
-//	p = exp(p + table - max)/Σ,  logSum = log Σ
+//	p = exp(p + table - max),  inverse = 1/Σ,  logSum = log Σ
 //
-// A column of minus infinities becomes zeros, its logSum 0.
+// A column of minus infinities becomes zeros, as both of its sums.
 func (p *panel[T]) softmax() {
 	if isFloat32[T]() && p.softmaxVector() {
 		return
 	}
 	most := p.addTable()
-	var sum [PanelWidth]T
+	var sum [tileQueries]T
 	for r := range p.rows() {
 		x := panelRow(p.p, r)
 		for c, v := range x {
@@ -67,14 +69,10 @@ func (p *panel[T]) softmax() {
 		}
 	}
 	for c, s := range sum {
-		p.logSum[c], sum[c] = 0, 0
+		p.logSum[c], p.inverse[c] = 0, 0
 		if s != 0 {
-			p.logSum[c], sum[c] = T(math.Log(float64(s))), 1/s
+			p.logSum[c], p.inverse[c] = T(math.Log(float64(s))), 1/s
 		}
-	}
-	for r := range p.rows() {
-		x := panelRow(p.p, r)
-		Mul(x[:], x[:], sum[:])
 	}
 }
 
@@ -88,21 +86,29 @@ func lowest[T Float]() T {
 }
 
 // gradient turns scores to the weights that softmax found, and the gradient of the weights to that of
-// the scores:
+// the scores, with δ = Σ p ⊙ dp over a column:
 //
-//	p = exp(p + table - max - logSum),  dp = p ⊙ (dp - delta)·scale
+//	p = exp(p + table - max - logSum),  dp = p ⊙ (dp - δ)
 //
 // The maximum is subtracted first: next to a large score, max + logSum would lose the digits of logSum.
+// Where one key has all the weight, δ is its dp to the bit, and all of the gradient zero.
 func (p *panel[T]) gradient() {
 	if isFloat32[T]() && p.gradientVector() {
 		return
 	}
 	most := p.addTable()
+	var delta [tileQueries]T
 	for r := range p.rows() {
 		x, d := panelRow(p.p, r), panelRow(p.dp, r)
 		for c, v := range x {
 			x[c] = exp(v - most[c] - p.logSum[c])
-			d[c] = x[c] * (d[c] - p.delta[c]) * p.scale
+			delta[c] += x[c] * d[c]
+		}
+	}
+	for r := range p.rows() {
+		x, d := panelRow(p.p, r), panelRow(p.dp, r)
+		for c, v := range d {
+			d[c] = x[c] * (v - delta[c])
 		}
 	}
 }

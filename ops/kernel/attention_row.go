@@ -43,7 +43,7 @@ func (a *attention[T]) finishScores(p []T, i, lo int) {
 	}
 	if a.biased {
 		for j := range p {
-			p[j] += a.table[i-lo-j+a.S]
+			p[j] += a.table[i-lo-j+a.tableOrigin()]
 		}
 	}
 	if a.KeyValid != nil {

@@ -242,7 +242,7 @@ func BenchmarkAttention(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("T%d_H%d_G%d_K%d_grad", c.t, c.h, c.g, c.k), func(b *testing.B) {
 			for b.Loop() {
-				AttentionGrad(dq, dk, dv, nil, do, o, logSum, q, k, v, &s, scratch)
+				AttentionGrad(dq, dk, dv, nil, do, logSum, q, k, v, &s, scratch)
 			}
 			rate(b, 5)
 		})

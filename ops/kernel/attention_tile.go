@@ -5,10 +5,13 @@ import (
 	"unsafe"
 )
 
-// Attention works on tiles of PanelWidth queries of one head. The scores of a tile are kept transposed,
-// in a panel [keys][PanelWidth]: then the softmax runs down columns, without sums across a vector, and
-// every product has whole panels on one side. Bias, causal mask and window depend on i - j alone; they
+// Attention works on tiles of tileQueries queries of one head. The scores of a tile are kept transposed,
+// in a panel [keys][tileQueries]: then the softmax runs down columns, without sums across a vector, and
+// every product has a panel on one side. Bias, causal mask and window depend on i - j alone; they
 // are one table, of which a row of the panel reads a piece.
+
+// tileQueries is the number of queries in a tile: one AVX-512 vector. More would be more above the diagonal.
+const tileQueries = 16
 
 // attention is one call under way.
 type attention[T Float] struct {
@@ -16,17 +19,19 @@ type attention[T Float] struct {
 	q, k, v, o, logSum   []T
 	do, dq, dk, dv, dRel []T
 
-	scores, dscores   []T // panels
-	capped, kept      []T // panels, if needed: the softcap's derivative, the dropout's factors
-	qt, dot, ot       []T // queries and rows of do and o of a tile, transposed: [K][PanelWidth]
-	tileLogSum, delta []T // of a tile's rows
-	table, tableGrad  []T // of i - j, from -S
+	scores, dscores  []T // panels
+	capped, kept     []T // panels, if needed: the softcap's derivative, the dropout's factors
+	qt, dot          []T // queries and rows of do of a tile, transposed: [K][tileQueries]
+	tileLogSum       []T // of a tile's rows
+	inverse          []T // 1/Σ exp(score - greatest score), of a tile's rows
+	table, tableGrad []T // of i - j, from -S
 
 	keys, queries             []T // of the head at hand, and of the tile: as they are, or turned
 	ldKeys, ldQueries         int
-	turnedKeys, turnedQueries []T // [S][K], [PanelWidth][K]
+	turnedKeys, turnedQueries []T // [S][K], [tileQueries][K]
 
 	head, kv          int // head, and first column of its kv head
+	written           int // keys that dk and dv have been written for, of the head at hand or of one before it in its group
 	biased, hasWindow bool
 	drop              dropper[T]
 }
@@ -42,10 +47,10 @@ func (a *attention[T]) allocate(scratch []T) {
 		scratch = scratch[n:]
 		return s
 	}
-	panel := a.panelRows() * PanelWidth
+	panel := a.panelRows() * tileQueries
 	a.scores, a.dscores = take(panel), take(panel)
-	a.qt, a.dot, a.ot = take(a.K*PanelWidth), take(a.K*PanelWidth), take(a.K*PanelWidth)
-	a.tileLogSum, a.delta = take(PanelWidth), take(PanelWidth)
+	a.qt, a.dot = take(a.K*tileQueries), take(a.K*tileQueries)
+	a.tileLogSum, a.inverse = take(tileQueries), take(tileQueries)
 	if a.Softcap != 0 {
 		a.capped = take(panel)
 	}
@@ -66,6 +71,9 @@ func (a *attention[T]) allocate(scratch []T) {
 func (a *attention[T]) startHead(h int) {
 	first, group := h == a.From*a.H/a.G, a.H/a.G
 	a.head, a.kv = h, h/group*a.K
+	if h%group == 0 {
+		a.written = 0
+	}
 	a.startKeys(h%group == 0)
 	if !first && !a.biased {
 		return
@@ -79,7 +87,7 @@ func (a *attention[T]) startHead(h int) {
 			a.table[x] = T(math.Inf(-1))
 		}
 	}
-	here := a.S - a.Offset // where the positions are equal
+	here := a.tableOrigin() - a.Offset // where the positions are equal
 	if a.Causal {
 		mask(0, here)
 	}
@@ -95,7 +103,7 @@ func (a *attention[T]) startHead(h int) {
 // bias adds the bias of head h to the table.
 func (a *attention[T]) bias(h int) {
 	for x := range a.table {
-		distance := a.Offset + x - a.S // position of the query less that of the key
+		distance := a.Offset + x - a.tableOrigin() // position of the query less that of the key
 		if a.Slopes != nil {
 			a.table[x] -= T(a.Slopes[h] * math.Abs(float64(distance)))
 		}
@@ -109,7 +117,8 @@ func (a *attention[T]) bias(h int) {
 type tile struct {
 	i, m   int // first query, number of queries
 	j, n   int // first key, number of keys
-	rows   int // of the panel: n, made even
+	rows   int // of the panel: n, made a multiple of panelStep
+	below  int // rows of the panel below the triangle at the diagonal, n if there is none
 	plain  int // rows of the panel that need no table
 	first  int // index in the table of query i and key j + plain
 	values int // elements of the panel
@@ -117,29 +126,32 @@ type tile struct {
 
 // tile returns the tile that begins at query i.
 func (a *attention[T]) tile(i int) tile {
-	t := tile{i: i, m: min(PanelWidth, a.T-i)}
+	t := tile{i: i, m: min(tileQueries, a.T-i)}
 	t.j, _ = a.visible(i)
 	_, end := a.visible(i + t.m - 1)
 	t.n = max(end-t.j, 0)
-	t.rows = (t.n + 1) &^ 1
-	t.values = t.n * PanelWidth
+	t.rows = roundUp(t.n, panelStep)
+	t.below = t.n
+	if a.Causal && t.m == tileQueries && t.n >= tileQueries && end == a.Offset+i+t.m {
+		t.below -= tileQueries
+	}
+	t.values = t.n * tileQueries
 	switch {
 	case a.biased || a.hasWindow:
 	case a.Causal:
-		t.plain = min(max(a.Offset+i+1-t.j, 0), t.rows) &^ 1
+		t.plain = min(max(a.Offset+i+1-t.j, 0), t.rows) &^ (panelStep - 1)
 	default:
 		t.plain = t.rows
 	}
-	t.first = i - t.j - t.plain + a.S
+	t.first = i - t.j - t.plain + a.tableOrigin()
 	return t
 }
 
 // product fills the panel of raw scores of a tile: Scale·k·qᵀ, capped, -Inf where a key is not valid.
 func (a *attention[T]) product(t tile) {
 	a.startQueries(t.i, t.m)
-	PackT(a.qt, a.queries, a.ldQueries, a.K, t.m, 0, 1)
-	Scale(a.qt, a.qt, a.Scale)
-	MulPacked(t.n, PanelWidth, a.K, a.keys[t.j*a.ldKeys:], a.ldKeys, a.qt, a.scores, PanelWidth, 0, PanelWidth, Epilogue[T]{})
+	packTile(a.qt, a.queries, a.ldQueries, a.K, t.m, T(a.Scale))
+	a.fill(a.scores, t, a.keys[t.j*a.ldKeys:], a.ldKeys, a.qt)
 	if a.Softcap != 0 {
 		Softcap(a.scores[:t.values], a.scores, a.Softcap)
 		for i, y := range a.scores[:t.values] {
@@ -150,12 +162,45 @@ func (a *attention[T]) product(t tile) {
 	if a.KeyValid != nil {
 		for j, valid := range a.KeyValid[t.j : t.j+t.n] {
 			if !valid {
-				Fill(a.scores[j*PanelWidth:(j+1)*PanelWidth], math.Inf(-1))
+				Fill(a.scores[j*tileQueries:(j+1)*tileQueries], math.Inf(-1))
 			}
 		}
 	}
 	if t.rows > t.n {
-		Fill(a.scores[t.values:t.values+PanelWidth], math.Inf(-1))
+		Fill(a.scores[t.values:t.rows*tileQueries], math.Inf(-1))
+	}
+}
+
+// fill computes a panel of a tile: x·yt for rows x of its keys, ld apart, and a packed tile yt.
+func (a *attention[T]) fill(panel []T, t tile, x []T, ld int, yt []T) {
+	p := panelProduct[T]{rows: t.n, cols: tileQueries, k: a.K, a: x, lda: ld, b: yt, ldb: tileQueries, c: panel, ldc: tileQueries}
+	p.mul(false)
+}
+
+// toQueries computes the rows of c of a tile: Σ p·b over the keys, b beginning with the first of them, times factors.
+func (a *attention[T]) toQueries(c []T, ldc int, t tile, p, b []T, ldb int, factors []T) {
+	product := panelProduct[T]{rows: t.m, cols: a.K, k: t.n, a: p, lda: tileQueries, b: b, ldb: ldb, c: c, ldc: ldc, triangle: t.below < t.n}
+	product.mulT(factors)
+}
+
+// toKeys adds Σ p·b over the queries of a tile, b beginning with the first of them, to the rows of c of its keys. c
+// begins with key 0. Rows that have not been written yet are overwritten.
+func (a *attention[T]) toKeys(c []T, ldc int, t tile, p, b []T, ldb int) {
+	diagonal := t.j + t.below
+	a.clearKeys(c, ldc, diagonal)
+	product := panelProduct[T]{rows: t.below, cols: a.K, k: t.m, a: p, lda: tileQueries, b: b, ldb: ldb, c: c[t.j*ldc:], ldc: ldc}
+	product.mul(true)
+	if t.below < t.n {
+		product.a, product.c = p[t.below*tileQueries:], c[diagonal*ldc:]
+		product.rows, product.triangle = t.n-t.below, true
+		product.mul(diagonal < a.written)
+	}
+}
+
+// clearKeys clears what has not been written yet of the rows of c before the last, K elements each.
+func (a *attention[T]) clearKeys(c []T, ldc, last int) {
+	for j := a.written; j < last; j++ {
+		clear(c[j*ldc:][:a.K])
 	}
 }
 
@@ -175,7 +220,7 @@ func (a *attention[T]) forward(i int) {
 	copy(logSum, a.tileLogSum)
 	a.dropout(t)
 	a.times(a.kept, a.scores, t)
-	mulPanelT(t.m, a.K, t.n, a.scores, a.v[t.j*a.LdV+a.kv:], a.LdV, a.o[i*a.LdO+a.head*a.K:], a.LdO)
+	a.toQueries(a.o[i*a.LdO+a.head*a.K:], a.LdO, t, a.scores, a.v[t.j*a.LdV+a.kv:], a.LdV, a.inverse)
 }
 
 // times computes p = p ⊙ f over a tile, if f exists.
@@ -198,7 +243,7 @@ func (a *attention[T]) dropout(t tile) {
 	for c := range t.m {
 		at := a.dropIndex(t.i+c, t.j)
 		for r := range t.n {
-			a.kept[r*PanelWidth+c] = a.drop.factor(at + uint64(r))
+			a.kept[r*tileQueries+c] = a.drop.factor(at + uint64(r))
 		}
 	}
 }
@@ -217,31 +262,29 @@ func (a *attention[T]) backward(i int) {
 	a.dscoresOf(t)
 	a.times(a.kept, a.scores, t)
 
-	mulPanel(t.n, a.K, t.m, a.scores, a.do[i*a.LdDO+a.head*a.K:], a.LdDO, a.dv[t.j*a.LdDV+a.kv:], a.LdDV)
-	mulPanel(t.n, a.K, t.m, a.dscores, a.queries, a.ldQueries, a.dk[t.j*a.LdDK+a.kv:], a.LdDK)
-	mulPanelT(t.m, a.K, t.n, a.dscores, a.keys[t.j*a.ldKeys:], a.ldKeys, dq, a.LdDQ)
+	a.toKeys(a.dv[a.kv:], a.LdDV, t, a.scores, a.do[i*a.LdDO+a.head*a.K:], a.LdDO)
+	a.toKeys(a.dk[a.kv:], a.LdDK, t, a.dscores, a.queries, a.ldQueries)
+	a.written = max(a.written, t.j+t.n)
+	a.toQueries(dq, a.LdDQ, t, a.dscores, a.keys[t.j*a.ldKeys:], a.ldKeys, nil)
 	a.turnBack(&a.TurnDQ, dq, a.LdDQ, i, t.m)
 }
 
-// dscoresOf turns raw scores to weights, and computes the gradient of the product Scale·q·k.
+// dscoresOf turns raw scores to weights, and computes the gradient of the product q·k, which is Scale times
+// that of the scores. The factor comes in with do, unless the bias, which is added behind it, wants a gradient too.
 func (a *attention[T]) dscoresOf(t tile) {
-	PackT(a.dot, a.do[t.i*a.LdDO+a.head*a.K:], a.LdDO, a.K, t.m, 0, 1)
-	PackT(a.ot, a.o[t.i*a.LdO+a.head*a.K:], a.LdO, a.K, t.m, 0, 1)
-	// Summed in the order of the product below, so that a row whose softmax is one key gets exact zeros.
-	ColDot(a.delta, a.dot, a.ot, a.K, PanelWidth, PanelWidth, PanelWidth, false)
-	MulPacked(t.n, PanelWidth, a.K, a.v[t.j*a.LdV+a.kv:], a.LdV, a.dot, a.dscores, PanelWidth, 0, PanelWidth, Epilogue[T]{})
-	clear(a.dscores[t.values : t.rows*PanelWidth])
+	scale := T(a.Scale)
+	if a.dRel != nil {
+		scale = 1
+	}
+	packTile(a.dot, a.do[t.i*a.LdDO+a.head*a.K:], a.LdDO, a.K, t.m, scale)
+	a.fill(a.dscores, t, a.v[t.j*a.LdV+a.kv:], a.LdV, a.dot)
+	clear(a.dscores[t.values : t.rows*tileQueries])
 	a.dropout(t)
 	a.times(a.kept, a.dscores, t)
 	clear(a.tileLogSum[copy(a.tileLogSum, a.logSum[a.head*a.T+t.i:][:t.m]):])
 
-	p := a.panel(t)
-	if a.dRel == nil {
-		p.scale = T(a.Scale)
-		p.gradient()
-	} else { // the bias is added to what the scale has been applied to
-		p.scale = 1
-		p.gradient()
+	a.panel(t).gradient()
+	if a.dRel != nil {
 		a.addTable(t)
 		Scale(a.dscores[:t.values], a.dscores, a.Scale)
 	}
@@ -251,9 +294,9 @@ func (a *attention[T]) dscoresOf(t tile) {
 // addTable adds the gradient of the scores to that of the table.
 func (a *attention[T]) addTable(t tile) {
 	for r := range t.n {
-		at := t.i - t.j - r + a.S
+		at := t.i - t.j - r + a.tableOrigin()
 		g := a.tableGrad[at : at+t.m]
-		Add(g, g, a.dscores[r*PanelWidth:])
+		Add(g, g, a.dscores[r*tileQueries:])
 	}
 }
 
@@ -261,13 +304,15 @@ func (a *attention[T]) addTable(t tile) {
 // of the table to that of the buckets.
 func (a *attention[T]) finishHead() {
 	if group := a.H / a.G; a.head%group == group-1 {
+		a.clearKeys(a.dv[a.kv:], a.LdDV, a.S)
+		a.clearKeys(a.dk[a.kv:], a.LdDK, a.S)
 		a.turnBack(&a.TurnDK, a.dk[a.kv:], a.LdDK, 0, a.S)
 	}
 	if a.dRel == nil {
 		return
 	}
 	for x, g := range a.tableGrad {
-		if b := a.Offset + x - 1; b >= 0 && b < len(a.Bucket) {
+		if b := a.Offset + x - a.tableOrigin() + a.S - 1; b >= 0 && b < len(a.Bucket) {
 			a.dRel[int(a.Bucket[b])*a.H+a.head] += g
 		}
 	}
@@ -275,6 +320,6 @@ func (a *attention[T]) finishHead() {
 
 // panel is the panel of a tile for the functions that walk down its columns.
 func (a *attention[T]) panel(t tile) *panel[T] {
-	return &panel[T]{p: a.scores[:t.rows*PanelWidth], dp: a.dscores[:t.rows*PanelWidth], plain: t.plain,
-		table: a.table, first: t.first, logSum: a.tileLogSum, delta: a.delta}
+	return &panel[T]{p: a.scores[:t.rows*tileQueries], dp: a.dscores[:t.rows*tileQueries], plain: t.plain,
+		table: a.table, first: t.first, logSum: a.tileLogSum, inverse: a.inverse}
 }

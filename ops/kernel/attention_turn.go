@@ -22,7 +22,7 @@ func (s *AttentionShape[E]) turnedLen() (keys, queries int) {
 		keys = (s.S*s.K + cacheLine - 1) / cacheLine * cacheLine
 	}
 	if s.TurnQ.Rotated > 0 {
-		queries = PanelWidth * s.K
+		queries = tileQueries * s.K
 	}
 	return keys, queries
 }

@@ -25,6 +25,11 @@ func packRows512(dst *float32, src *float32, ld int, k int)
 //go:noescape
 func packCols512(dst *float32, src *float32, ld int, blocks int)
 
+// packTile512 transposes a strip as packCols512 does, times scale, into as many columns of a tile.
+//
+//go:noescape
+func packTile512(dst *float32, src *float32, ld int, blocks int, scale float32)
+
 // fmaLoop512 runs n times 28 independent vector multiply-adds.
 func fmaLoop512(n int)
 
@@ -48,6 +53,11 @@ func packRows256(dst *float32, src *float32, ld int, k int)
 //
 //go:noescape
 func packCols256(dst *float32, src *float32, ld int, blocks int)
+
+// packTile256 transposes a strip as packCols256 does, times scale, into as many columns of a tile.
+//
+//go:noescape
+func packTile256(dst *float32, src *float32, ld int, blocks int, scale float32)
 
 // fmaLoop256 runs n times 12 independent vector multiply-adds.
 func fmaLoop256(n int)

@@ -107,7 +107,7 @@ func TestAttentionInsideSlices(t *testing.T) {
 			do, dq, dk, dv := fence(nq), fence(nq), fence(nk), fence(nk)
 			scratch := fence(AttentionScratch(&s))
 			Attention(o, logSum, q, k, v, &s, scratch)
-			AttentionGrad(dq, dk, dv, nil, do, o, logSum, q, k, v, &s, scratch)
+			AttentionGrad(dq, dk, dv, nil, do, logSum, q, k, v, &s, scratch)
 			for _, x := range [][]float32{o, logSum, dq, dk, dv} {
 				if !AllFinite(x) {
 					t.Errorf("%+v: not finite", s)

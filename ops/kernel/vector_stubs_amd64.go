@@ -94,7 +94,7 @@ func sumSquares512(s *[32]float64, x *float32, y *float32, n int)
 //go:noescape
 func dot512(s *[32]float64, x *float32, y *float32, n int)
 
-// softmaxPanel512 is the softmax of the columns of a panel.
+// softmaxPanel512 computes the exponentials of the columns of a panel, and their sums.
 //
 //go:noescape
 func softmaxPanel512(args *panelArgs)
@@ -104,15 +104,15 @@ func softmaxPanel512(args *panelArgs)
 //go:noescape
 func gradPanel512(args *panelArgs)
 
-// narrow512 multiplies a panel by a matrix of up to 16 columns.
+// panelMul512 computes C = A·B or C += A·B for up to 16 columns.
 //
 //go:noescape
-func narrow512(args *narrowArgs)
+func panelMul512(args *panelMulArgs)
 
-// narrowT512 multiplies a panel by a matrix of up to 16 columns.
+// panelMulT512 computes C = Aᵀ·B for a panel A and up to 16 columns, rows multiplied by factors if there are any.
 //
 //go:noescape
-func narrowT512(args *narrowArgs)
+func panelMulT512(args *panelMulArgs)
 
 // map256 computes the element-wise function number f.
 //
@@ -204,7 +204,7 @@ func sumSquares256(s *[32]float64, x *float32, y *float32, n int)
 //go:noescape
 func dot256(s *[32]float64, x *float32, y *float32, n int)
 
-// softmaxPanel256 is the softmax of the columns of a panel.
+// softmaxPanel256 computes the exponentials of the columns of a panel, and their sums.
 //
 //go:noescape
 func softmaxPanel256(args *panelArgs)

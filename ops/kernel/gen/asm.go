@@ -28,7 +28,7 @@ var (
 // receive pointers to them, so what is in them does not matter here.
 var kernelPackage = func() *types.Package {
 	pkg := types.NewPackage("kernel", "kernel")
-	for _, name := range []string{"tileArgs", "rowArgs", "panelArgs", "narrowArgs", "dropoutArgs"} {
+	for _, name := range []string{"tileArgs", "rowArgs", "panelArgs", "panelMulArgs", "dropoutArgs"} {
 		obj := types.NewTypeName(token.NoPos, pkg, name, nil)
 		types.NewNamed(obj, types.NewStruct(nil, nil), nil)
 		pkg.Scope().Insert(obj)

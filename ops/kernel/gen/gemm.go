@@ -10,7 +10,7 @@ import (
 )
 
 // gemm generates the matrix product: for each instruction set one function that reads A by rows
-// and one that reads A by columns (Aᵀ), two packing functions and the loop of the peak meter.
+// and one that reads A by columns (Aᵀ), three packing functions and the loop of the peak meter.
 func gemm(c *build.Context) {
 	wide := &isa{c: c, name: "512", regs: zmm[:], bytes: 64, rows: 14}
 	narrow := &isa{c: c, name: "256", regs: ymm[:], bytes: 32, rows: 6, window: maskWindow(c)}
@@ -19,6 +19,7 @@ func gemm(c *build.Context) {
 		s.tiles(true)
 		s.packRows()
 		s.packCols()
+		s.packTile()
 		s.fmaLoop()
 	}
 	fetch(c)

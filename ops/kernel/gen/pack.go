@@ -37,11 +37,35 @@ func (s *isa) packRows() {
 
 // packCols emits the transposition of one vector's length of rows into a panel's columns.
 func (s *isa) packCols() {
-	c, n := s.c, s.bytes/4
 	name := "packCols" + s.name
-	function(c, name, "func(dst, src *float32, ld, blocks int)",
+	function(s.c, name, "func(dst, src *float32, ld, blocks int)",
 		name+" transposes a strip of as many rows as a vector has lanes, ld bytes apart and blocks",
 		"vectors long, into as many columns of a panel.")
+	s.strip(panelBytes, nil)
+}
+
+// packTile emits the same for a panel of attention's tiles, every element multiplied by scale.
+func (s *isa) packTile() {
+	name := "packTile" + s.name
+	function(s.c, name, "func(dst, src *float32, ld, blocks int, scale float32)",
+		name+" transposes a strip as packCols"+s.name+" does, times scale, into as many columns of a tile.")
+	s.strip(panelStride, func(r []reg.VecPhysical) {
+		factor := s.regs[len(r)] // free, once all is transposed
+		scale, err := s.c.Param("scale").Resolve()
+		if err != nil {
+			panic(err)
+		}
+		s.c.VBROADCASTSS(scale.Addr, factor)
+		for _, x := range r {
+			s.c.VMULPS(factor, x, x)
+		}
+	})
+}
+
+// strip emits the body of a function that transposes a strip into rows that are stride bytes apart. What
+// is to happen to a block of them, or nil, comes before they are stored.
+func (s *isa) strip(stride int, then func([]reg.VecPhysical)) {
+	c, n := s.c, s.bytes/4
 	c.Pragma("noescape")
 	c.Load(c.Param("dst"), reg.RDI)
 	c.Load(c.Param("src"), reg.RSI)
@@ -67,10 +91,13 @@ func (s *isa) packCols() {
 	} else {
 		s.transpose8()
 	}
-	for i := 0; i < n; i++ {
-		c.VMOVUPS(s.regs[i], at(reg.RDI, panelBytes*i))
+	if then != nil {
+		then(s.regs[:n])
 	}
-	c.ADDQ(operand.I32(panelBytes*int32(n)), reg.RDI)
+	for i := 0; i < n; i++ {
+		c.VMOVUPS(s.regs[i], at(reg.RDI, stride*i))
+	}
+	c.ADDQ(operand.I32(stride*n), reg.RDI)
 	c.ADDQ(operand.Imm(uint64(s.bytes)), reg.RSI)
 	c.DECQ(reg.RCX)
 	c.JNZ(operand.LabelRef("loop"))

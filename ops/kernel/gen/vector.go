@@ -36,8 +36,10 @@ func vector(c *build.Context) {
 		p.softmax()
 		p.gradient()
 		if v.wide() {
-			v.narrow(false)
-			v.narrow(true)
+			for _, transposed := range []bool{false, true} {
+				m := panelMul{vec: v, transposed: transposed}
+				m.emit()
+			}
 		}
 	}
 }

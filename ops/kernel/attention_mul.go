@@ -1,0 +1,58 @@
+package kernel
+
+import "unsafe"
+
+// panelProduct is a product of attention's tiles: C = A·B [rows, cols], a sum over k terms. A or C is a
+// panel, [·][tileQueries].
+type panelProduct[T Float] struct {
+	rows, cols, k int
+	a             []T
+	lda           int
+	b             []T
+	ldb           int
+	c             []T
+	ldc           int
+
+	// triangle says that the last tileQueries of rows and k, or of k and rows, are queries and the keys of the
+	// same positions: a[i, k] is zero where the query comes before the key, and need not be read.
+	triangle bool
+}
+
+// mul computes C = A·B, or C += A·B if acc. With a triangle, rows are keys, and there are as many as queries.
+func (p *panelProduct[T]) mul(acc bool) {
+	if p.rows == 0 {
+		return
+	}
+	checkMatrix("attention", "a", len(p.a), p.rows, p.k, p.lda)
+	p.check()
+	if !isFloat32[T]() || !panelMulVector(p.as32(), acc) {
+		MulNN(p.rows, p.cols, p.k, p.a, p.lda, p.b, p.ldb, p.c, p.ldc, acc)
+	}
+}
+
+// mulT computes C = Aᵀ·B for a panel A, row r times factors[r] unless factors are nil. Rows are queries.
+func (p *panelProduct[T]) mulT(factors []T) {
+	checkMatrix("attention", "a", len(p.a), p.k, p.rows, p.lda)
+	p.check()
+	if isFloat32[T]() && panelMulTVector(p.as32(), as32(factors)) {
+		return
+	}
+	MulTN(p.rows, p.cols, p.k, p.a, p.lda, p.b, p.ldb, p.c, p.ldc, false)
+	if factors == nil {
+		return
+	}
+	for r, f := range factors[:p.rows] {
+		row := p.c[r*p.ldc:][:p.cols]
+		Scale(row, row, float64(f))
+	}
+}
+
+func (p *panelProduct[T]) check() {
+	checkMatrix("attention", "b", len(p.b), p.k, p.cols, p.ldb)
+	checkMatrix("attention", "c", len(p.c), p.rows, p.cols, p.ldc)
+}
+
+// as32 views a product of what is known to be float32.
+func (p *panelProduct[T]) as32() *panelProduct[float32] {
+	return (*panelProduct[float32])(unsafe.Pointer(p))
+}
