@@ -11,23 +11,24 @@ type panelArgs struct {
 	logSum, inverse *float32
 }
 
-func (p *panel[T]) args() panelArgs {
-	a := panelArgs{rows: p.rows(), plain: p.plain}
-	a.p, a.dp = unsafe.SliceData(as32(p.p)), unsafe.SliceData(as32(p.dp))
-	a.logSum, a.inverse = unsafe.SliceData(as32(p.logSum[:tileQueries])), unsafe.SliceData(as32(p.inverse[:tileQueries]))
+// set fills in the arguments.
+func (a *panelArgs) set(p *panel[float32]) {
+	a.rows, a.plain = p.rows(), p.plain
+	a.p, a.dp = unsafe.SliceData(p.p), unsafe.SliceData(p.dp)
+	a.logSum, a.inverse = unsafe.SliceData(p.logSum[:tileQueries]), unsafe.SliceData(p.inverse[:tileQueries])
 	if n := p.rows(); n > p.plain {
 		_ = p.added(p.plain) // the first and the last piece must be inside the table
 		_ = p.added(n - 1)
-		a.table = unsafe.SliceData(as32(p.table[p.first:]))
+		a.table = unsafe.SliceData(p.table[p.first:])
 	}
-	return a
 }
 
 func (p *panel[T]) softmaxVector() bool {
 	if active < pathAVX2 {
 		return false
 	}
-	a := p.args()
+	var a panelArgs
+	a.set((*panel[float32])(unsafe.Pointer(p)))
 	if active == pathAVX512 {
 		softmaxPanel512(&a)
 	} else {
@@ -40,7 +41,8 @@ func (p *panel[T]) gradientVector() bool {
 	if active < pathAVX2 {
 		return false
 	}
-	a := p.args()
+	var a panelArgs
+	a.set((*panel[float32])(unsafe.Pointer(p)))
 	if active == pathAVX512 {
 		gradPanel512(&a)
 	} else {
@@ -63,12 +65,13 @@ type panelMulArgs struct {
 	factors       *float32
 }
 
-func (p *panelProduct[T]) args() panelMulArgs {
-	a := panelMulArgs{rows: p.rows, k: p.k, a: unsafe.SliceData(as32(p.a)), lda: 4 * p.lda, ldb: 4 * p.ldb, ldc: 4 * p.ldc}
+// set fills in the arguments, but for the columns.
+func (a *panelMulArgs) set(p *panelProduct[float32]) {
+	a.rows, a.k = p.rows, p.k
+	a.a, a.lda, a.ldb, a.ldc = unsafe.SliceData(p.a), 4*p.lda, 4*p.ldb, 4*p.ldc
 	if p.triangle {
 		a.triangle = 1
 	}
-	return a
 }
 
 // column sets the arguments to one vector of columns, from j on.
@@ -81,7 +84,8 @@ func panelMulVector(p *panelProduct[float32], acc bool) bool {
 	if active != pathAVX512 {
 		return false
 	}
-	a := p.args()
+	var a panelMulArgs
+	a.set(p)
 	if acc {
 		a.acc = 1
 	}
@@ -96,7 +100,8 @@ func panelMulTVector(p *panelProduct[float32], factors []float32) bool {
 	if active != pathAVX512 {
 		return false
 	}
-	a := p.args()
+	var a panelMulArgs
+	a.set(p)
 	a.factors = unsafe.SliceData(factors)
 	for j := 0; j < p.cols; j += tileQueries {
 		a.column(p, j)

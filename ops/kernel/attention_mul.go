@@ -18,6 +18,14 @@ type panelProduct[T Float] struct {
 	triangle bool
 }
 
+// operands sets A, B and C. Fields are set one by one, here and where args are: what a composite literal with an
+// address is made of is copied, and to read it back so soon waits for all stores of the product before.
+func (p *panelProduct[T]) operands(a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	p.a, p.lda = a, lda
+	p.b, p.ldb = b, ldb
+	p.c, p.ldc = c, ldc
+}
+
 // mul computes C = A·B, or C += A·B if acc. With a triangle, rows are keys, and there are as many as queries.
 func (p *panelProduct[T]) mul(acc bool) {
 	if p.rows == 0 {

@@ -32,6 +32,8 @@ type attention[T Float] struct {
 
 	head, kv          int // head, and first column of its kv head
 	written           int // keys that dk and dv have been written for, of the head at hand or of one before it in its group
+	at                tile
+	columns           panel[T] // of the tile
 	biased, hasWindow bool
 	drop              dropper[T]
 }
@@ -64,6 +66,7 @@ func (a *attention[T]) allocate(scratch []T) {
 	if a.RelBias != nil {
 		a.tableGrad = take(a.tableLen())
 	}
+	a.columns.table, a.columns.logSum, a.columns.inverse = a.table, a.tileLogSum, a.inverse
 	a.biased, a.hasWindow = a.Slopes != nil || a.RelBias != nil, a.Window > 0
 }
 
@@ -124,9 +127,10 @@ type tile struct {
 	values int // elements of the panel
 }
 
-// tile returns the tile that begins at query i.
-func (a *attention[T]) tile(i int) tile {
-	t := tile{i: i, m: min(tileQueries, a.T-i)}
+// tile finds the tile that begins at query i.
+func (a *attention[T]) tile(i int) *tile {
+	t := &a.at
+	t.i, t.m, t.plain = i, min(tileQueries, a.T-i), 0
 	t.j, _ = a.visible(i)
 	_, end := a.visible(i + t.m - 1)
 	t.n = max(end-t.j, 0)
@@ -148,7 +152,7 @@ func (a *attention[T]) tile(i int) tile {
 }
 
 // product fills the panel of raw scores of a tile: Scale·k·qᵀ, capped, -Inf where a key is not valid.
-func (a *attention[T]) product(t tile) {
+func (a *attention[T]) product(t *tile) {
 	a.startQueries(t.i, t.m)
 	packTile(a.qt, a.queries, a.ldQueries, a.K, t.m, T(a.Scale))
 	a.fill(a.scores, t, a.keys[t.j*a.ldKeys:], a.ldKeys, a.qt)
@@ -172,28 +176,34 @@ func (a *attention[T]) product(t tile) {
 }
 
 // fill computes a panel of a tile: x·yt for rows x of its keys, ld apart, and a packed tile yt.
-func (a *attention[T]) fill(panel []T, t tile, x []T, ld int, yt []T) {
-	p := panelProduct[T]{rows: t.n, cols: tileQueries, k: a.K, a: x, lda: ld, b: yt, ldb: tileQueries, c: panel, ldc: tileQueries}
+func (a *attention[T]) fill(panel []T, t *tile, x []T, ld int, yt []T) {
+	var p panelProduct[T]
+	p.rows, p.cols, p.k = t.n, tileQueries, a.K
+	p.operands(x, ld, yt, tileQueries, panel, tileQueries)
 	p.mul(false)
 }
 
 // toQueries computes the rows of c of a tile: Σ p·b over the keys, b beginning with the first of them, times factors.
-func (a *attention[T]) toQueries(c []T, ldc int, t tile, p, b []T, ldb int, factors []T) {
-	product := panelProduct[T]{rows: t.m, cols: a.K, k: t.n, a: p, lda: tileQueries, b: b, ldb: ldb, c: c, ldc: ldc, triangle: t.below < t.n}
-	product.mulT(factors)
+func (a *attention[T]) toQueries(c []T, ldc int, t *tile, p, b []T, ldb int, factors []T) {
+	var x panelProduct[T]
+	x.rows, x.cols, x.k, x.triangle = t.m, a.K, t.n, t.below < t.n
+	x.operands(p, tileQueries, b, ldb, c, ldc)
+	x.mulT(factors)
 }
 
 // toKeys adds Σ p·b over the queries of a tile, b beginning with the first of them, to the rows of c of its keys. c
 // begins with key 0. Rows that have not been written yet are overwritten.
-func (a *attention[T]) toKeys(c []T, ldc int, t tile, p, b []T, ldb int) {
+func (a *attention[T]) toKeys(c []T, ldc int, t *tile, p, b []T, ldb int) {
 	diagonal := t.j + t.below
 	a.clearKeys(c, ldc, diagonal)
-	product := panelProduct[T]{rows: t.below, cols: a.K, k: t.m, a: p, lda: tileQueries, b: b, ldb: ldb, c: c[t.j*ldc:], ldc: ldc}
-	product.mul(true)
+	var x panelProduct[T]
+	x.rows, x.cols, x.k = t.below, a.K, t.m
+	x.operands(p, tileQueries, b, ldb, c[t.j*ldc:], ldc)
+	x.mul(true)
 	if t.below < t.n {
-		product.a, product.c = p[t.below*tileQueries:], c[diagonal*ldc:]
-		product.rows, product.triangle = t.n-t.below, true
-		product.mul(diagonal < a.written)
+		x.a, x.c = p[t.below*tileQueries:], c[diagonal*ldc:]
+		x.rows, x.triangle = t.n-t.below, true
+		x.mul(diagonal < a.written)
 	}
 }
 
@@ -224,7 +234,7 @@ func (a *attention[T]) forward(i int) {
 }
 
 // times computes p = p ⊙ f over a tile, if f exists.
-func (a *attention[T]) times(f, p []T, t tile) {
+func (a *attention[T]) times(f, p []T, t *tile) {
 	if f != nil {
 		Mul(p[:t.values], p, f)
 	}
@@ -236,7 +246,7 @@ func (a *attention[T]) dropIndex(i, j int) uint64 {
 }
 
 // dropout fills the panel of factors, if there is dropout.
-func (a *attention[T]) dropout(t tile) {
+func (a *attention[T]) dropout(t *tile) {
 	if a.kept == nil {
 		return
 	}
@@ -271,7 +281,7 @@ func (a *attention[T]) backward(i int) {
 
 // dscoresOf turns raw scores to weights, and computes the gradient of the product q·k, which is Scale times
 // that of the scores. The factor comes in with do, unless the bias, which is added behind it, wants a gradient too.
-func (a *attention[T]) dscoresOf(t tile) {
+func (a *attention[T]) dscoresOf(t *tile) {
 	scale := T(a.Scale)
 	if a.dRel != nil {
 		scale = 1
@@ -292,7 +302,7 @@ func (a *attention[T]) dscoresOf(t tile) {
 }
 
 // addTable adds the gradient of the scores to that of the table.
-func (a *attention[T]) addTable(t tile) {
+func (a *attention[T]) addTable(t *tile) {
 	for r := range t.n {
 		at := t.i - t.j - r + a.tableOrigin()
 		g := a.tableGrad[at : at+t.m]
@@ -319,7 +329,9 @@ func (a *attention[T]) finishHead() {
 }
 
 // panel is the panel of a tile for the functions that walk down its columns.
-func (a *attention[T]) panel(t tile) *panel[T] {
-	return &panel[T]{p: a.scores[:t.rows*tileQueries], dp: a.dscores[:t.rows*tileQueries], plain: t.plain,
-		table: a.table, first: t.first, logSum: a.tileLogSum, inverse: a.inverse}
+func (a *attention[T]) panel(t *tile) *panel[T] {
+	p := &a.columns
+	p.p, p.dp = a.scores[:t.rows*tileQueries], a.dscores[:t.rows*tileQueries]
+	p.plain, p.first = t.plain, t.first
+	return p
 }
