@@ -184,7 +184,7 @@ func (s *vectorProduct) copyA() bool {
 // copyB tells whether to copy a panel of B [k,n] that rows rows of A are multiplied with. A ragged
 // panel is always copied, because the assembly reads whole ones.
 func (s *vectorProduct) copyB(w, rows int) bool {
-	return w < PanelWidth || s.rows == tileRows256 && s.ldb%256 == 0 && rows >= 4*tileRows256
+	return w%s.width() != 0 || s.rows == tileRows256 && s.ldb%256 == 0 && rows >= 4*tileRows256
 }
 
 // blockA returns where the block of A is and its leading dimension, in place or in a copy.
