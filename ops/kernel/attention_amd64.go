@@ -61,17 +61,16 @@ type panelMulArgs struct {
 	ldb           int
 	c             *float32
 	ldc           int
-	acc, triangle int // asked for if not 0
+	acc           int // asked for if not 0, as the next two
+	triangle      int // without transposition, its rows come behind the others
+	triangleAcc   int
 	factors       *float32
 }
 
 // set fills in the arguments, but for the columns.
 func (a *panelMulArgs) set(p *panelProduct[float32]) {
-	a.rows, a.k = p.rows, p.k
+	a.rows, a.k, a.triangle = p.rows, p.k, flag(p.triangle)
 	a.a, a.lda, a.ldb, a.ldc = unsafe.SliceData(p.a), 4*p.lda, 4*p.ldb, 4*p.ldc
-	if p.triangle {
-		a.triangle = 1
-	}
 }
 
 // column sets the arguments to one vector of columns, from j on.
@@ -80,15 +79,24 @@ func (a *panelMulArgs) column(p *panelProduct[float32], j int) {
 	a.cols = min(tileQueries, p.cols-j)
 }
 
-func panelMulVector(p *panelProduct[float32], acc bool) bool {
+// flag is 1 for true.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func panelMulVector(p *panelProduct[float32], acc, triangleAcc bool) bool {
 	if active != pathAVX512 {
 		return false
 	}
 	var a panelMulArgs
 	a.set(p)
-	if acc {
-		a.acc = 1
+	if p.triangle {
+		a.rows -= tileQueries
 	}
+	a.acc, a.triangleAcc = flag(acc), flag(triangleAcc)
 	for j := 0; j < p.cols; j += tileQueries {
 		a.column(p, j)
 		panelMul512(&a)

@@ -26,15 +26,26 @@ func (p *panelProduct[T]) operands(a []T, lda int, b []T, ldb int, c []T, ldc in
 	p.c, p.ldc = c, ldc
 }
 
-// mul computes C = A·B, or C += A·B if acc. With a triangle, rows are keys, and there are as many as queries.
-func (p *panelProduct[T]) mul(acc bool) {
-	if p.rows == 0 {
-		return
-	}
+// mul computes C = A·B.
+func (p *panelProduct[T]) mul() { p.run(false, false) }
+
+// add computes C += A·B, but for the rows of the triangle, if there is one, C = A·B unless they have been written. Rows
+// are keys, and all of k belongs to the triangle.
+func (p *panelProduct[T]) add(written bool) { p.run(true, written) }
+
+func (p *panelProduct[T]) run(acc, triangleAcc bool) {
 	checkMatrix("attention", "a", len(p.a), p.rows, p.k, p.lda)
 	p.check()
-	if !isFloat32[T]() || !panelMulVector(p.as32(), acc) {
-		MulNN(p.rows, p.cols, p.k, p.a, p.lda, p.b, p.ldb, p.c, p.ldc, acc)
+	if isFloat32[T]() && panelMulVector(p.as32(), acc, triangleAcc) {
+		return
+	}
+	rows := p.rows
+	if p.triangle {
+		rows -= tileQueries
+	}
+	MulNN(rows, p.cols, p.k, p.a, p.lda, p.b, p.ldb, p.c, p.ldc, acc)
+	if p.triangle {
+		MulNN(tileQueries, p.cols, p.k, p.a[rows*p.lda:], p.lda, p.b, p.ldb, p.c[rows*p.ldc:], p.ldc, triangleAcc)
 	}
 }
 

@@ -6,7 +6,7 @@ func (p *panel[T]) softmaxVector() bool { return false }
 
 func (p *panel[T]) gradientVector() bool { return false }
 
-func panelMulVector(p *panelProduct[float32], acc bool) bool { return false }
+func panelMulVector(p *panelProduct[float32], acc, triangleAcc bool) bool { return false }
 
 func panelMulTVector(p *panelProduct[float32], factors []float32) bool { return false }
 

@@ -180,7 +180,7 @@ func (a *attention[T]) fill(panel []T, t *tile, x []T, ld int, yt []T) {
 	var p panelProduct[T]
 	p.rows, p.cols, p.k = t.n, tileQueries, a.K
 	p.operands(x, ld, yt, tileQueries, panel, tileQueries)
-	p.mul(false)
+	p.mul()
 }
 
 // toQueries computes the rows of c of a tile: Σ p·b over the keys, b beginning with the first of them, times factors.
@@ -197,14 +197,9 @@ func (a *attention[T]) toKeys(c []T, ldc int, t *tile, p, b []T, ldb int) {
 	diagonal := t.j + t.below
 	a.clearKeys(c, ldc, diagonal)
 	var x panelProduct[T]
-	x.rows, x.cols, x.k = t.below, a.K, t.m
+	x.rows, x.cols, x.k, x.triangle = t.n, a.K, t.m, t.below < t.n
 	x.operands(p, tileQueries, b, ldb, c[t.j*ldc:], ldc)
-	x.mul(true)
-	if t.below < t.n {
-		x.a, x.c = p[t.below*tileQueries:], c[diagonal*ldc:]
-		x.rows, x.triangle = t.n-t.below, true
-		x.mul(diagonal < a.written)
-	}
+	x.add(diagonal < a.written)
 }
 
 // clearKeys clears what has not been written yet of the rows of c before the last, K elements each.

@@ -6591,10 +6591,6 @@ block16:
 	LEAQ   (R12)(DX*4), R13
 	LEAQ   (R13)(DX*4), R14
 	LEAQ   (R14)(DX*4), SI
-	CMPQ   80(R15), $0x00
-	JEQ    k1
-	SUBQ   $0x10, R9
-	JZ     triangle2
 
 k1:
 	VMOVUPS.Z        (BX), K1, Z31
@@ -6621,10 +6617,182 @@ k1:
 	ADDQ             $0x04, R14
 	DECQ             R9
 	JNZ              k1
-	CMPQ             80(R15), $0x00
-	JEQ              summed3
+	CMPQ             72(R15), $0x00
+	JEQ              store4
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+	VADDPS           (BX), Z1, K1, Z1
+	ADDQ             R11, BX
+	VADDPS           (BX), Z2, K1, Z2
+	ADDQ             R11, BX
+	VADDPS           (BX), Z3, K1, Z3
+	ADDQ             R11, BX
+	VADDPS           (BX), Z4, K1, Z4
+	ADDQ             R11, BX
+	VADDPS           (BX), Z5, K1, Z5
+	ADDQ             R11, BX
+	VADDPS           (BX), Z6, K1, Z6
+	ADDQ             R11, BX
+	VADDPS           (BX), Z7, K1, Z7
+	ADDQ             R11, BX
+	VADDPS           (BX), Z8, K1, Z8
+	ADDQ             R11, BX
+	VADDPS           (BX), Z9, K1, Z9
+	ADDQ             R11, BX
+	VADDPS           (BX), Z10, K1, Z10
+	ADDQ             R11, BX
+	VADDPS           (BX), Z11, K1, Z11
+	ADDQ             R11, BX
+	VADDPS           (BX), Z12, K1, Z12
+	ADDQ             R11, BX
+	VADDPS           (BX), Z13, K1, Z13
+	ADDQ             R11, BX
+	VADDPS           (BX), Z14, K1, Z14
+	ADDQ             R11, BX
+	VADDPS           (BX), Z15, K1, Z15
+	ADDQ             R11, BX
 
-triangle2:
+store4:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z2, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z3, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z4, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z5, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z6, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z7, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z8, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z9, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z10, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z11, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z12, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z13, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z14, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z15, K1, (DI)
+	ADDQ    R11, DI
+	JMP     block16
+
+next16:
+	ADDQ $0x10, R8
+
+block4:
+	SUBQ   $0x04, R8
+	JL     next4
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   40(R15), BX
+	MOVQ   16(R15), R9
+	MOVQ   SI, AX
+	LEAQ   (AX)(DX*4), SI
+
+k5:
+	VMOVUPS.Z        (BX), K1, Z31
+	ADDQ             R10, BX
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VFMADD231PS.BCST (AX)(DX*1), Z31, Z1
+	VFMADD231PS.BCST (AX)(DX*2), Z31, Z2
+	VFMADD231PS.BCST (AX)(CX*1), Z31, Z3
+	ADDQ             $0x04, AX
+	DECQ             R9
+	JNZ              k5
+	CMPQ             72(R15), $0x00
+	JEQ              store8
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+	VADDPS           (BX), Z1, K1, Z1
+	ADDQ             R11, BX
+	VADDPS           (BX), Z2, K1, Z2
+	ADDQ             R11, BX
+	VADDPS           (BX), Z3, K1, Z3
+	ADDQ             R11, BX
+
+store8:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z1, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z2, K1, (DI)
+	ADDQ    R11, DI
+	VMOVUPS Z3, K1, (DI)
+	ADDQ    R11, DI
+	JMP     block4
+
+next4:
+	ADDQ $0x04, R8
+
+block1:
+	SUBQ   $0x01, R8
+	JL     next1
+	VPXORD Z0, Z0, Z0
+	MOVQ   40(R15), BX
+	MOVQ   16(R15), R9
+	MOVQ   SI, AX
+	LEAQ   (AX)(DX*1), SI
+
+k9:
+	VMOVUPS.Z        (BX), K1, Z31
+	ADDQ             R10, BX
+	VFMADD231PS.BCST (AX), Z31, Z0
+	ADDQ             $0x04, AX
+	DECQ             R9
+	JNZ              k9
+	CMPQ             72(R15), $0x00
+	JEQ              store12
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+
+store12:
+	VMOVUPS Z0, K1, (DI)
+	ADDQ    R11, DI
+	JMP     block1
+
+next1:
+	ADDQ             $0x01, R8
+	CMPQ             80(R15), $0x00
+	JEQ              done13
+	VPXORD           Z0, Z0, Z0
+	VPXORD           Z1, Z1, Z1
+	VPXORD           Z2, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VPXORD           Z4, Z4, Z4
+	VPXORD           Z5, Z5, Z5
+	VPXORD           Z6, Z6, Z6
+	VPXORD           Z7, Z7, Z7
+	VPXORD           Z8, Z8, Z8
+	VPXORD           Z9, Z9, Z9
+	VPXORD           Z10, Z10, Z10
+	VPXORD           Z11, Z11, Z11
+	VPXORD           Z12, Z12, Z12
+	VPXORD           Z13, Z13, Z13
+	VPXORD           Z14, Z14, Z14
+	VPXORD           Z15, Z15, Z15
+	MOVQ             40(R15), BX
+	MOVQ             16(R15), R9
+	MOVQ             SI, AX
+	LEAQ             (AX)(DX*4), R12
+	LEAQ             (R12)(DX*4), R13
+	LEAQ             (R13)(DX*4), R14
+	LEAQ             (R14)(DX*4), SI
 	VMOVUPS.Z        (BX), K1, Z31
 	ADDQ             R10, BX
 	VFMADD231PS.BCST (AX), Z31, Z0
@@ -6793,45 +6961,43 @@ triangle2:
 	VFMADD231PS.BCST 60(R14)(DX*1), Z31, Z13
 	VFMADD231PS.BCST 60(R14)(DX*2), Z31, Z14
 	VFMADD231PS.BCST 60(R14)(CX*1), Z31, Z15
+	CMPQ             88(R15), $0x00
+	JEQ              store14
+	MOVQ             DI, BX
+	VADDPS           (BX), Z0, K1, Z0
+	ADDQ             R11, BX
+	VADDPS           (BX), Z1, K1, Z1
+	ADDQ             R11, BX
+	VADDPS           (BX), Z2, K1, Z2
+	ADDQ             R11, BX
+	VADDPS           (BX), Z3, K1, Z3
+	ADDQ             R11, BX
+	VADDPS           (BX), Z4, K1, Z4
+	ADDQ             R11, BX
+	VADDPS           (BX), Z5, K1, Z5
+	ADDQ             R11, BX
+	VADDPS           (BX), Z6, K1, Z6
+	ADDQ             R11, BX
+	VADDPS           (BX), Z7, K1, Z7
+	ADDQ             R11, BX
+	VADDPS           (BX), Z8, K1, Z8
+	ADDQ             R11, BX
+	VADDPS           (BX), Z9, K1, Z9
+	ADDQ             R11, BX
+	VADDPS           (BX), Z10, K1, Z10
+	ADDQ             R11, BX
+	VADDPS           (BX), Z11, K1, Z11
+	ADDQ             R11, BX
+	VADDPS           (BX), Z12, K1, Z12
+	ADDQ             R11, BX
+	VADDPS           (BX), Z13, K1, Z13
+	ADDQ             R11, BX
+	VADDPS           (BX), Z14, K1, Z14
+	ADDQ             R11, BX
+	VADDPS           (BX), Z15, K1, Z15
+	ADDQ             R11, BX
 
-summed3:
-	CMPQ   72(R15), $0x00
-	JEQ    store4
-	MOVQ   DI, BX
-	VADDPS (BX), Z0, K1, Z0
-	ADDQ   R11, BX
-	VADDPS (BX), Z1, K1, Z1
-	ADDQ   R11, BX
-	VADDPS (BX), Z2, K1, Z2
-	ADDQ   R11, BX
-	VADDPS (BX), Z3, K1, Z3
-	ADDQ   R11, BX
-	VADDPS (BX), Z4, K1, Z4
-	ADDQ   R11, BX
-	VADDPS (BX), Z5, K1, Z5
-	ADDQ   R11, BX
-	VADDPS (BX), Z6, K1, Z6
-	ADDQ   R11, BX
-	VADDPS (BX), Z7, K1, Z7
-	ADDQ   R11, BX
-	VADDPS (BX), Z8, K1, Z8
-	ADDQ   R11, BX
-	VADDPS (BX), Z9, K1, Z9
-	ADDQ   R11, BX
-	VADDPS (BX), Z10, K1, Z10
-	ADDQ   R11, BX
-	VADDPS (BX), Z11, K1, Z11
-	ADDQ   R11, BX
-	VADDPS (BX), Z12, K1, Z12
-	ADDQ   R11, BX
-	VADDPS (BX), Z13, K1, Z13
-	ADDQ   R11, BX
-	VADDPS (BX), Z14, K1, Z14
-	ADDQ   R11, BX
-	VADDPS (BX), Z15, K1, Z15
-	ADDQ   R11, BX
-
-store4:
+store14:
 	VMOVUPS Z0, K1, (DI)
 	ADDQ    R11, DI
 	VMOVUPS Z1, K1, (DI)
@@ -6864,88 +7030,8 @@ store4:
 	ADDQ    R11, DI
 	VMOVUPS Z15, K1, (DI)
 	ADDQ    R11, DI
-	JMP     block16
 
-next16:
-	ADDQ $0x10, R8
-
-block4:
-	SUBQ   $0x04, R8
-	JL     next4
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   40(R15), BX
-	MOVQ   16(R15), R9
-	MOVQ   SI, AX
-	LEAQ   (AX)(DX*4), SI
-
-k5:
-	VMOVUPS.Z        (BX), K1, Z31
-	ADDQ             R10, BX
-	VFMADD231PS.BCST (AX), Z31, Z0
-	VFMADD231PS.BCST (AX)(DX*1), Z31, Z1
-	VFMADD231PS.BCST (AX)(DX*2), Z31, Z2
-	VFMADD231PS.BCST (AX)(CX*1), Z31, Z3
-	ADDQ             $0x04, AX
-	DECQ             R9
-	JNZ              k5
-	CMPQ             72(R15), $0x00
-	JEQ              store8
-	MOVQ             DI, BX
-	VADDPS           (BX), Z0, K1, Z0
-	ADDQ             R11, BX
-	VADDPS           (BX), Z1, K1, Z1
-	ADDQ             R11, BX
-	VADDPS           (BX), Z2, K1, Z2
-	ADDQ             R11, BX
-	VADDPS           (BX), Z3, K1, Z3
-	ADDQ             R11, BX
-
-store8:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z1, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z2, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z3, K1, (DI)
-	ADDQ    R11, DI
-	JMP     block4
-
-next4:
-	ADDQ $0x04, R8
-
-block1:
-	SUBQ   $0x01, R8
-	JL     next1
-	VPXORD Z0, Z0, Z0
-	MOVQ   40(R15), BX
-	MOVQ   16(R15), R9
-	MOVQ   SI, AX
-	LEAQ   (AX)(DX*1), SI
-
-k9:
-	VMOVUPS.Z        (BX), K1, Z31
-	ADDQ             R10, BX
-	VFMADD231PS.BCST (AX), Z31, Z0
-	ADDQ             $0x04, AX
-	DECQ             R9
-	JNZ              k9
-	CMPQ             72(R15), $0x00
-	JEQ              store12
-	MOVQ             DI, BX
-	VADDPS           (BX), Z0, K1, Z0
-	ADDQ             R11, BX
-
-store12:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    R11, DI
-	JMP     block1
-
-next1:
-	ADDQ $0x01, R8
+done13:
 	VZEROUPPER
 	RET
 
@@ -6963,7 +7049,7 @@ TEXT ·panelMulT512(SB), NOSPLIT, $0-8
 	MOVQ  48(R15), R10
 	MOVQ  56(R15), DI
 	MOVQ  64(R15), R11
-	MOVQ  88(R15), R12
+	MOVQ  96(R15), R12
 
 block16:
 	SUBQ   $0x10, R8

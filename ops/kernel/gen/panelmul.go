@@ -20,6 +20,7 @@ const (
 	mulLdc
 	mulAcc
 	mulTriangle
+	mulTriangleAcc
 	mulFactors
 )
 
@@ -75,6 +76,9 @@ func (m *panelMul) emit() {
 	for _, height := range mulHeights {
 		m.blocks(height)
 	}
+	if !m.transposed {
+		m.triangle()
+	}
 	c.VZEROUPPER()
 	c.RET()
 }
@@ -107,7 +111,7 @@ func (m *panelMul) blocks(height int) {
 	m.clear(acc)
 	m.point(height)
 	m.sum(height, acc)
-	m.finish(acc)
+	m.finish(acc, mulAcc)
 	c.JMP(operand.LabelRef(block))
 	c.Label(next)
 	c.ADDQ(operand.Imm(uint64(height)), mulLeft)
@@ -129,12 +133,12 @@ func (m *panelMul) point(height int) {
 	c.LEAQ(operand.Mem{Base: mulPtr[max(height/4-1, 0)], Index: mulStep, Scale: uint8(min(height, 4))}, mulStart)
 }
 
-// sum emits the sum over k. With the triangle asked for, 16 k are as many as the rows, and at the
-// diagonal: k < row count for C = Aᵀ·B, after all others, and k ≥ row alone for C = A·B.
+// sum emits the sum over k. For C = Aᵀ·B with a triangle, of the last 16 k only those up to the row.
 func (m *panelMul) sum(height int, acc group) {
 	c := m.c
 	loop, triangle, end := m.label("k"), m.label("triangle"), m.label("summed")
-	if height == 16 {
+	hasTriangle := m.transposed && height == 16
+	if hasTriangle {
 		c.CMPQ(at(mulArgs, mulTriangle), operand.Imm(0))
 		c.JEQ(operand.LabelRef(loop))
 		c.SUBQ(operand.Imm(16), mulCount)
@@ -151,18 +155,32 @@ func (m *panelMul) sum(height int, acc group) {
 	}
 	c.DECQ(mulCount)
 	c.JNZ(operand.LabelRef(loop))
-	if height == 16 {
+	if hasTriangle {
 		c.CMPQ(at(mulArgs, mulTriangle), operand.Imm(0))
 		c.JEQ(operand.LabelRef(end))
 		c.Label(triangle)
 		for u := range height {
-			if m.transposed {
-				m.term(u, acc, u, height)
-			} else {
-				m.term(u, acc, 0, u+1)
-			}
+			m.term(u, acc, u, height)
 		}
+		c.Label(end)
 	}
+}
+
+// triangle emits C = A·B for the 16 rows behind the others, if there is a triangle: of their 16 k only those from
+// the row on.
+func (m *panelMul) triangle() {
+	c := m.c
+	end := m.label("done")
+	c.CMPQ(at(mulArgs, mulTriangle), operand.Imm(0))
+	c.JEQ(operand.LabelRef(end))
+	m.group = 16
+	acc := m.from(0)
+	m.clear(acc)
+	m.point(len(acc))
+	for u := range acc {
+		m.term(u, acc, 0, u+1)
+	}
+	m.finish(acc, mulTriangleAcc)
 	c.Label(end)
 }
 
@@ -175,8 +193,8 @@ func (m *panelMul) term(u int, acc group, from, to int) {
 	}
 }
 
-// finish adds C or multiplies by the factors, if asked for, stores the rows of a block, and moves behind them.
-func (m *panelMul) finish(acc group) {
+// finish adds C if the argument says so, or multiplies by the factors if there are any, stores the rows of a block, and moves behind them.
+func (m *panelMul) finish(acc group, add int) {
 	c := m.c
 	store := m.label("store")
 	if m.transposed {
@@ -187,7 +205,7 @@ func (m *panelMul) finish(acc group) {
 		}
 		c.ADDQ(operand.I32(4*len(acc)), mulFactor)
 	} else {
-		c.CMPQ(at(mulArgs, mulAcc), operand.Imm(0))
+		c.CMPQ(at(mulArgs, add), operand.Imm(0))
 		c.JEQ(operand.LabelRef(store))
 		c.MOVQ(mulOut, mulRowB)
 		for _, r := range acc {
