@@ -6591,6 +6591,8 @@ block16:
 	LEAQ   (R12)(DX*4), R13
 	LEAQ   (R13)(DX*4), R14
 	LEAQ   (R14)(DX*4), SI
+	DECQ   R9
+	JZ     last2
 
 k1:
 	VMOVUPS.Z        (BX), K1, Z31
@@ -6617,76 +6619,129 @@ k1:
 	ADDQ             $0x04, R14
 	DECQ             R9
 	JNZ              k1
-	CMPQ             72(R15), $0x00
-	JEQ              store4
-	MOVQ             DI, BX
-	VADDPS           (BX), Z0, K1, Z0
-	ADDQ             R11, BX
-	VADDPS           (BX), Z1, K1, Z1
-	ADDQ             R11, BX
-	VADDPS           (BX), Z2, K1, Z2
-	ADDQ             R11, BX
-	VADDPS           (BX), Z3, K1, Z3
-	ADDQ             R11, BX
-	VADDPS           (BX), Z4, K1, Z4
-	ADDQ             R11, BX
-	VADDPS           (BX), Z5, K1, Z5
-	ADDQ             R11, BX
-	VADDPS           (BX), Z6, K1, Z6
-	ADDQ             R11, BX
-	VADDPS           (BX), Z7, K1, Z7
-	ADDQ             R11, BX
-	VADDPS           (BX), Z8, K1, Z8
-	ADDQ             R11, BX
-	VADDPS           (BX), Z9, K1, Z9
-	ADDQ             R11, BX
-	VADDPS           (BX), Z10, K1, Z10
-	ADDQ             R11, BX
-	VADDPS           (BX), Z11, K1, Z11
-	ADDQ             R11, BX
-	VADDPS           (BX), Z12, K1, Z12
-	ADDQ             R11, BX
-	VADDPS           (BX), Z13, K1, Z13
-	ADDQ             R11, BX
-	VADDPS           (BX), Z14, K1, Z14
-	ADDQ             R11, BX
-	VADDPS           (BX), Z15, K1, Z15
-	ADDQ             R11, BX
 
-store4:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z1, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z2, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z3, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z4, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z5, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z6, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z7, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z8, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z9, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z10, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z11, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z12, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z13, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z14, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z15, K1, (DI)
-	ADDQ    R11, DI
-	JMP     block16
+last2:
+	VMOVUPS.Z        (BX), K1, Z31
+	CMPQ             72(R15), $0x00
+	JEQ              plain3
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VADDPS           (DI), Z0, K1, Z0
+	VMOVUPS          Z0, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(DX*1), Z31, Z1
+	VADDPS           (DI), Z1, K1, Z1
+	VMOVUPS          Z1, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(DX*2), Z31, Z2
+	VADDPS           (DI), Z2, K1, Z2
+	VMOVUPS          Z2, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(CX*1), Z31, Z3
+	VADDPS           (DI), Z3, K1, Z3
+	VMOVUPS          Z3, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R12), Z31, Z4
+	VADDPS           (DI), Z4, K1, Z4
+	VMOVUPS          Z4, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R12)(DX*1), Z31, Z5
+	VADDPS           (DI), Z5, K1, Z5
+	VMOVUPS          Z5, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R12)(DX*2), Z31, Z6
+	VADDPS           (DI), Z6, K1, Z6
+	VMOVUPS          Z6, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R12)(CX*1), Z31, Z7
+	VADDPS           (DI), Z7, K1, Z7
+	VMOVUPS          Z7, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R13), Z31, Z8
+	VADDPS           (DI), Z8, K1, Z8
+	VMOVUPS          Z8, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R13)(DX*1), Z31, Z9
+	VADDPS           (DI), Z9, K1, Z9
+	VMOVUPS          Z9, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R13)(DX*2), Z31, Z10
+	VADDPS           (DI), Z10, K1, Z10
+	VMOVUPS          Z10, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R13)(CX*1), Z31, Z11
+	VADDPS           (DI), Z11, K1, Z11
+	VMOVUPS          Z11, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R14), Z31, Z12
+	VADDPS           (DI), Z12, K1, Z12
+	VMOVUPS          Z12, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R14)(DX*1), Z31, Z13
+	VADDPS           (DI), Z13, K1, Z13
+	VMOVUPS          Z13, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R14)(DX*2), Z31, Z14
+	VADDPS           (DI), Z14, K1, Z14
+	VMOVUPS          Z14, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R14)(CX*1), Z31, Z15
+	VADDPS           (DI), Z15, K1, Z15
+	VMOVUPS          Z15, K1, (DI)
+	ADDQ             R11, DI
+	JMP              stored4
+
+plain3:
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VMOVUPS          Z0, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(DX*1), Z31, Z1
+	VMOVUPS          Z1, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(DX*2), Z31, Z2
+	VMOVUPS          Z2, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(CX*1), Z31, Z3
+	VMOVUPS          Z3, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R12), Z31, Z4
+	VMOVUPS          Z4, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R12)(DX*1), Z31, Z5
+	VMOVUPS          Z5, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R12)(DX*2), Z31, Z6
+	VMOVUPS          Z6, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R12)(CX*1), Z31, Z7
+	VMOVUPS          Z7, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R13), Z31, Z8
+	VMOVUPS          Z8, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R13)(DX*1), Z31, Z9
+	VMOVUPS          Z9, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R13)(DX*2), Z31, Z10
+	VMOVUPS          Z10, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R13)(CX*1), Z31, Z11
+	VMOVUPS          Z11, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R14), Z31, Z12
+	VMOVUPS          Z12, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R14)(DX*1), Z31, Z13
+	VMOVUPS          Z13, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R14)(DX*2), Z31, Z14
+	VMOVUPS          Z14, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (R14)(CX*1), Z31, Z15
+	VMOVUPS          Z15, K1, (DI)
+	ADDQ             R11, DI
+
+stored4:
+	JMP block16
 
 next16:
 	ADDQ $0x10, R8
@@ -6702,6 +6757,8 @@ block4:
 	MOVQ   16(R15), R9
 	MOVQ   SI, AX
 	LEAQ   (AX)(DX*4), SI
+	DECQ   R9
+	JZ     last6
 
 k5:
 	VMOVUPS.Z        (BX), K1, Z31
@@ -6713,28 +6770,45 @@ k5:
 	ADDQ             $0x04, AX
 	DECQ             R9
 	JNZ              k5
-	CMPQ             72(R15), $0x00
-	JEQ              store8
-	MOVQ             DI, BX
-	VADDPS           (BX), Z0, K1, Z0
-	ADDQ             R11, BX
-	VADDPS           (BX), Z1, K1, Z1
-	ADDQ             R11, BX
-	VADDPS           (BX), Z2, K1, Z2
-	ADDQ             R11, BX
-	VADDPS           (BX), Z3, K1, Z3
-	ADDQ             R11, BX
 
-store8:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z1, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z2, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z3, K1, (DI)
-	ADDQ    R11, DI
-	JMP     block4
+last6:
+	VMOVUPS.Z        (BX), K1, Z31
+	CMPQ             72(R15), $0x00
+	JEQ              plain7
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VADDPS           (DI), Z0, K1, Z0
+	VMOVUPS          Z0, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(DX*1), Z31, Z1
+	VADDPS           (DI), Z1, K1, Z1
+	VMOVUPS          Z1, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(DX*2), Z31, Z2
+	VADDPS           (DI), Z2, K1, Z2
+	VMOVUPS          Z2, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(CX*1), Z31, Z3
+	VADDPS           (DI), Z3, K1, Z3
+	VMOVUPS          Z3, K1, (DI)
+	ADDQ             R11, DI
+	JMP              stored8
+
+plain7:
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VMOVUPS          Z0, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(DX*1), Z31, Z1
+	VMOVUPS          Z1, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(DX*2), Z31, Z2
+	VMOVUPS          Z2, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST (AX)(CX*1), Z31, Z3
+	VMOVUPS          Z3, K1, (DI)
+	ADDQ             R11, DI
+
+stored8:
+	JMP block4
 
 next4:
 	ADDQ $0x04, R8
@@ -6747,6 +6821,8 @@ block1:
 	MOVQ   16(R15), R9
 	MOVQ   SI, AX
 	LEAQ   (AX)(DX*1), SI
+	DECQ   R9
+	JZ     last10
 
 k9:
 	VMOVUPS.Z        (BX), K1, Z31
@@ -6755,16 +6831,24 @@ k9:
 	ADDQ             $0x04, AX
 	DECQ             R9
 	JNZ              k9
-	CMPQ             72(R15), $0x00
-	JEQ              store12
-	MOVQ             DI, BX
-	VADDPS           (BX), Z0, K1, Z0
-	ADDQ             R11, BX
 
-store12:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    R11, DI
-	JMP     block1
+last10:
+	VMOVUPS.Z        (BX), K1, Z31
+	CMPQ             72(R15), $0x00
+	JEQ              plain11
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VADDPS           (DI), Z0, K1, Z0
+	VMOVUPS          Z0, K1, (DI)
+	ADDQ             R11, DI
+	JMP              stored12
+
+plain11:
+	VFMADD231PS.BCST (AX), Z31, Z0
+	VMOVUPS          Z0, K1, (DI)
+	ADDQ             R11, DI
+
+stored12:
+	JMP block1
 
 next1:
 	ADDQ             $0x01, R8
@@ -6944,93 +7028,125 @@ next1:
 	VFMADD231PS.BCST 56(R14)(DX*1), Z31, Z13
 	VFMADD231PS.BCST 56(R14)(DX*2), Z31, Z14
 	VMOVUPS.Z        (BX), K1, Z31
-	ADDQ             R10, BX
-	VFMADD231PS.BCST 60(AX), Z31, Z0
-	VFMADD231PS.BCST 60(AX)(DX*1), Z31, Z1
-	VFMADD231PS.BCST 60(AX)(DX*2), Z31, Z2
-	VFMADD231PS.BCST 60(AX)(CX*1), Z31, Z3
-	VFMADD231PS.BCST 60(R12), Z31, Z4
-	VFMADD231PS.BCST 60(R12)(DX*1), Z31, Z5
-	VFMADD231PS.BCST 60(R12)(DX*2), Z31, Z6
-	VFMADD231PS.BCST 60(R12)(CX*1), Z31, Z7
-	VFMADD231PS.BCST 60(R13), Z31, Z8
-	VFMADD231PS.BCST 60(R13)(DX*1), Z31, Z9
-	VFMADD231PS.BCST 60(R13)(DX*2), Z31, Z10
-	VFMADD231PS.BCST 60(R13)(CX*1), Z31, Z11
-	VFMADD231PS.BCST 60(R14), Z31, Z12
-	VFMADD231PS.BCST 60(R14)(DX*1), Z31, Z13
-	VFMADD231PS.BCST 60(R14)(DX*2), Z31, Z14
-	VFMADD231PS.BCST 60(R14)(CX*1), Z31, Z15
 	CMPQ             88(R15), $0x00
-	JEQ              store14
-	MOVQ             DI, BX
-	VADDPS           (BX), Z0, K1, Z0
-	ADDQ             R11, BX
-	VADDPS           (BX), Z1, K1, Z1
-	ADDQ             R11, BX
-	VADDPS           (BX), Z2, K1, Z2
-	ADDQ             R11, BX
-	VADDPS           (BX), Z3, K1, Z3
-	ADDQ             R11, BX
-	VADDPS           (BX), Z4, K1, Z4
-	ADDQ             R11, BX
-	VADDPS           (BX), Z5, K1, Z5
-	ADDQ             R11, BX
-	VADDPS           (BX), Z6, K1, Z6
-	ADDQ             R11, BX
-	VADDPS           (BX), Z7, K1, Z7
-	ADDQ             R11, BX
-	VADDPS           (BX), Z8, K1, Z8
-	ADDQ             R11, BX
-	VADDPS           (BX), Z9, K1, Z9
-	ADDQ             R11, BX
-	VADDPS           (BX), Z10, K1, Z10
-	ADDQ             R11, BX
-	VADDPS           (BX), Z11, K1, Z11
-	ADDQ             R11, BX
-	VADDPS           (BX), Z12, K1, Z12
-	ADDQ             R11, BX
-	VADDPS           (BX), Z13, K1, Z13
-	ADDQ             R11, BX
-	VADDPS           (BX), Z14, K1, Z14
-	ADDQ             R11, BX
-	VADDPS           (BX), Z15, K1, Z15
-	ADDQ             R11, BX
+	JEQ              plain14
+	VFMADD231PS.BCST 60(AX), Z31, Z0
+	VADDPS           (DI), Z0, K1, Z0
+	VMOVUPS          Z0, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(AX)(DX*1), Z31, Z1
+	VADDPS           (DI), Z1, K1, Z1
+	VMOVUPS          Z1, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(AX)(DX*2), Z31, Z2
+	VADDPS           (DI), Z2, K1, Z2
+	VMOVUPS          Z2, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(AX)(CX*1), Z31, Z3
+	VADDPS           (DI), Z3, K1, Z3
+	VMOVUPS          Z3, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R12), Z31, Z4
+	VADDPS           (DI), Z4, K1, Z4
+	VMOVUPS          Z4, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R12)(DX*1), Z31, Z5
+	VADDPS           (DI), Z5, K1, Z5
+	VMOVUPS          Z5, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R12)(DX*2), Z31, Z6
+	VADDPS           (DI), Z6, K1, Z6
+	VMOVUPS          Z6, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R12)(CX*1), Z31, Z7
+	VADDPS           (DI), Z7, K1, Z7
+	VMOVUPS          Z7, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R13), Z31, Z8
+	VADDPS           (DI), Z8, K1, Z8
+	VMOVUPS          Z8, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R13)(DX*1), Z31, Z9
+	VADDPS           (DI), Z9, K1, Z9
+	VMOVUPS          Z9, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R13)(DX*2), Z31, Z10
+	VADDPS           (DI), Z10, K1, Z10
+	VMOVUPS          Z10, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R13)(CX*1), Z31, Z11
+	VADDPS           (DI), Z11, K1, Z11
+	VMOVUPS          Z11, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R14), Z31, Z12
+	VADDPS           (DI), Z12, K1, Z12
+	VMOVUPS          Z12, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R14)(DX*1), Z31, Z13
+	VADDPS           (DI), Z13, K1, Z13
+	VMOVUPS          Z13, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R14)(DX*2), Z31, Z14
+	VADDPS           (DI), Z14, K1, Z14
+	VMOVUPS          Z14, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R14)(CX*1), Z31, Z15
+	VADDPS           (DI), Z15, K1, Z15
+	VMOVUPS          Z15, K1, (DI)
+	ADDQ             R11, DI
+	JMP              stored15
 
-store14:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z1, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z2, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z3, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z4, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z5, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z6, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z7, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z8, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z9, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z10, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z11, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z12, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z13, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z14, K1, (DI)
-	ADDQ    R11, DI
-	VMOVUPS Z15, K1, (DI)
-	ADDQ    R11, DI
+plain14:
+	VFMADD231PS.BCST 60(AX), Z31, Z0
+	VMOVUPS          Z0, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(AX)(DX*1), Z31, Z1
+	VMOVUPS          Z1, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(AX)(DX*2), Z31, Z2
+	VMOVUPS          Z2, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(AX)(CX*1), Z31, Z3
+	VMOVUPS          Z3, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R12), Z31, Z4
+	VMOVUPS          Z4, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R12)(DX*1), Z31, Z5
+	VMOVUPS          Z5, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R12)(DX*2), Z31, Z6
+	VMOVUPS          Z6, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R12)(CX*1), Z31, Z7
+	VMOVUPS          Z7, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R13), Z31, Z8
+	VMOVUPS          Z8, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R13)(DX*1), Z31, Z9
+	VMOVUPS          Z9, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R13)(DX*2), Z31, Z10
+	VMOVUPS          Z10, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R13)(CX*1), Z31, Z11
+	VMOVUPS          Z11, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R14), Z31, Z12
+	VMOVUPS          Z12, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R14)(DX*1), Z31, Z13
+	VMOVUPS          Z13, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R14)(DX*2), Z31, Z14
+	VMOVUPS          Z14, K1, (DI)
+	ADDQ             R11, DI
+	VFMADD231PS.BCST 60(R14)(CX*1), Z31, Z15
+	VMOVUPS          Z15, K1, (DI)
+	ADDQ             R11, DI
 
+stored15:
 done13:
 	VZEROUPPER
 	RET

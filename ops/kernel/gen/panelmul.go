@@ -110,8 +110,13 @@ func (m *panelMul) blocks(height int) {
 	c.JL(operand.LabelRef(next))
 	m.clear(acc)
 	m.point(height)
-	m.sum(height, acc)
-	m.finish(acc, mulAcc)
+	if m.transposed {
+		m.sumT(height, acc)
+		m.finishT(acc)
+	} else {
+		m.sum(height, acc)
+		m.finish(acc, 0, mulAcc)
+	}
 	c.JMP(operand.LabelRef(block))
 	c.Label(next)
 	c.ADDQ(operand.Imm(uint64(height)), mulLeft)
@@ -133,12 +138,27 @@ func (m *panelMul) point(height int) {
 	c.LEAQ(operand.Mem{Base: mulPtr[max(height/4-1, 0)], Index: mulStep, Scale: uint8(min(height, 4))}, mulStart)
 }
 
-// sum emits the sum over k. For C = Aᵀ·B with a triangle, of the last 16 k only those up to the row.
+// sum emits the sum over k, but for the last.
 func (m *panelMul) sum(height int, acc group) {
 	c := m.c
+	loop, end := m.label("k"), m.label("last")
+	c.DECQ(mulCount)
+	c.JZ(operand.LabelRef(end))
+	c.Label(loop)
+	m.term(0, acc, 0, height)
+	for i := 0; i < height; i += 4 {
+		c.ADDQ(operand.Imm(4), mulPtr[i/4])
+	}
+	c.DECQ(mulCount)
+	c.JNZ(operand.LabelRef(loop))
+	c.Label(end)
+}
+
+// sumT emits the sum over k for C = Aᵀ·B. With a triangle, of the last 16 k only those up to the row.
+func (m *panelMul) sumT(height int, acc group) {
+	c := m.c
 	loop, triangle, end := m.label("k"), m.label("triangle"), m.label("summed")
-	hasTriangle := m.transposed && height == 16
-	if hasTriangle {
+	if height == 16 {
 		c.CMPQ(at(mulArgs, mulTriangle), operand.Imm(0))
 		c.JEQ(operand.LabelRef(loop))
 		c.SUBQ(operand.Imm(16), mulCount)
@@ -146,16 +166,10 @@ func (m *panelMul) sum(height int, acc group) {
 	}
 	c.Label(loop)
 	m.term(0, acc, 0, height)
-	if m.transposed {
-		c.ADDQ(operand.I32(panelStride), mulPtr[0])
-	} else {
-		for i := 0; i < height; i += 4 {
-			c.ADDQ(operand.Imm(4), mulPtr[i/4])
-		}
-	}
+	c.ADDQ(operand.I32(panelStride), mulPtr[0])
 	c.DECQ(mulCount)
 	c.JNZ(operand.LabelRef(loop))
-	if hasTriangle {
+	if height == 16 {
 		c.CMPQ(at(mulArgs, mulTriangle), operand.Imm(0))
 		c.JEQ(operand.LabelRef(end))
 		c.Label(triangle)
@@ -177,10 +191,11 @@ func (m *panelMul) triangle() {
 	acc := m.from(0)
 	m.clear(acc)
 	m.point(len(acc))
-	for u := range acc {
+	last := len(acc) - 1
+	for u := range last {
 		m.term(u, acc, 0, u+1)
 	}
-	m.finish(acc, mulTriangleAcc)
+	m.finish(acc, last, mulTriangleAcc)
 	c.Label(end)
 }
 
@@ -193,29 +208,48 @@ func (m *panelMul) term(u int, acc group, from, to int) {
 	}
 }
 
-// finish adds C if the argument says so, or multiplies by the factors if there are any, stores the rows of a block, and moves behind them.
-func (m *panelMul) finish(acc group, add int) {
+// finish adds k+u, the last, and C if the argument says so, and stores each row of a block as soon as it is complete:
+// all stores at the end would not overlap with what comes before.
+func (m *panelMul) finish(acc group, u, add int) {
+	c := m.c
+	plain, end := m.label("plain"), m.label("stored")
+	rows := func(add bool) {
+		for i, r := range acc {
+			c.VFMADD231PS_BCST(m.left(i, u), mulRight, r)
+			if add {
+				c.VADDPS(at(mulOut, 0), r, reg.K1, r)
+			}
+			m.storeRow(r)
+		}
+	}
+	m.load(true, group{at(mulRowB, 0)}, group{mulRight})
+	c.CMPQ(at(mulArgs, add), operand.Imm(0))
+	c.JEQ(operand.LabelRef(plain))
+	rows(true)
+	c.JMP(operand.LabelRef(end))
+	c.Label(plain)
+	rows(false)
+	c.Label(end)
+}
+
+// finishT multiplies the rows of a block by the factors, if there are any, and stores them.
+func (m *panelMul) finishT(acc group) {
 	c := m.c
 	store := m.label("store")
-	if m.transposed {
-		c.TESTQ(mulFactor, mulFactor)
-		c.JZ(operand.LabelRef(store))
-		for i, r := range acc {
-			c.VMULPS_BCST(at(mulFactor, 4*i), r, r)
-		}
-		c.ADDQ(operand.I32(4*len(acc)), mulFactor)
-	} else {
-		c.CMPQ(at(mulArgs, add), operand.Imm(0))
-		c.JEQ(operand.LabelRef(store))
-		c.MOVQ(mulOut, mulRowB)
-		for _, r := range acc {
-			c.VADDPS(at(mulRowB, 0), r, reg.K1, r)
-			c.ADDQ(mulStepC, mulRowB)
-		}
+	c.TESTQ(mulFactor, mulFactor)
+	c.JZ(operand.LabelRef(store))
+	for i, r := range acc {
+		c.VMULPS_BCST(at(mulFactor, 4*i), r, r)
 	}
+	c.ADDQ(operand.I32(4*len(acc)), mulFactor)
 	c.Label(store)
 	for _, r := range acc {
-		m.store(true, group{r}, group{at(mulOut, 0)})
-		c.ADDQ(mulStepC, mulOut)
+		m.storeRow(r)
 	}
+}
+
+// storeRow stores a row of C, and moves behind it.
+func (m *panelMul) storeRow(r operand.Op) {
+	m.store(true, group{r}, group{at(mulOut, 0)})
+	m.c.ADDQ(mulStepC, mulOut)
 }
