@@ -38,6 +38,8 @@ var attentionCases = []struct {
 	{name: "tiles wide", s: AttentionShape[float64]{T: 40, S: 40, H: 2, G: 1, K: 48, Causal: true}},
 	{name: "one tile", s: AttentionShape[float64]{T: 12, S: 12, H: 4, G: 2, K: 4, Causal: true}, padding: true},
 	{name: "one tile t5", s: AttentionShape[float64]{T: 10, S: 10, H: 2, G: 2, K: 3, Causal: true, Dropout: .2, Softcap: 3}, rel: true},
+	{name: "tiles grouped", s: AttentionShape[float64]{T: 48, S: 48, H: 4, G: 2, K: 16, Causal: true, Dropout: .2}},
+	{name: "tiles before the last keys", s: AttentionShape[float64]{T: 32, S: 83, H: 2, G: 1, K: 20, Causal: true, Offset: 17, Window: 40}},
 	{name: "tiles cached", s: AttentionShape[float64]{T: 35, S: 90, H: 2, G: 2, K: 4, Causal: true, Offset: 50}, alibi: true},
 }
 

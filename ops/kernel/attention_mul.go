@@ -13,13 +13,13 @@ type panelProduct[T Float] struct {
 	c             []T
 	ldc           int
 
-	// triangle says that the last tileQueries of rows and k, or of k and rows, are queries and the keys of the
-	// same positions: a[i, k] is zero where the query comes before the key, and need not be read.
+	// triangle says that the tile is at the diagonal: its queries stand where the last keys do, tileQueries of both,
+	// and weights of later keys are zeros that need not be multiplied.
 	triangle bool
 }
 
-// operands sets A, B and C. Fields are set one by one, here and where args are: what a composite literal with an
-// address is made of is copied, and to read it back so soon waits for all stores of the product before.
+// operands sets A, B and C. Fields are set one by one, as those of the assembly's arguments are: a composite literal
+// would be copied to where it has an address, and the copy's reads wait for all stores of the product before.
 func (p *panelProduct[T]) operands(a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	p.a, p.lda = a, lda
 	p.b, p.ldb = b, ldb
@@ -29,8 +29,8 @@ func (p *panelProduct[T]) operands(a []T, lda int, b []T, ldb int, c []T, ldc in
 // mul computes C = A·B.
 func (p *panelProduct[T]) mul() { p.run(false, false) }
 
-// add computes C += A·B, but for the rows of the triangle, if there is one, C = A·B unless they have been written. Rows
-// are keys, and all of k belongs to the triangle.
+// add computes C += A·B, where rows are keys and k counts queries. The triangle's rows, if there is one, are the last:
+// they become A·B unless they have been written.
 func (p *panelProduct[T]) add(written bool) { p.run(true, written) }
 
 func (p *panelProduct[T]) run(acc, triangleAcc bool) {
@@ -49,7 +49,7 @@ func (p *panelProduct[T]) run(acc, triangleAcc bool) {
 	}
 }
 
-// mulT computes C = Aᵀ·B for a panel A, row r times factors[r] unless factors are nil. Rows are queries.
+// mulT computes C = Aᵀ·B for a panel A, row r times factors[r] unless factors are nil. Rows are queries, k counts keys.
 func (p *panelProduct[T]) mulT(factors []T) {
 	checkMatrix("attention", "a", len(p.a), p.k, p.rows, p.lda)
 	p.check()

@@ -96,6 +96,7 @@ func TestAttentionInsideSlices(t *testing.T) {
 			{T: 40, S: 41, H: 1, G: 1, K: 5, Window: 9, Slopes: []float64{.5}},
 			{T: 3, S: 21, H: 2, G: 2, K: 15, Causal: true, Offset: 18},
 			{T: 64, S: 64, H: 1, G: 1, K: 16, Causal: true, Softcap: 2, Dropout: .1},
+			{T: 48, S: 48, H: 4, G: 2, K: 32, Causal: true},
 		} {
 			fence := func(n int) []float32 {
 				x, free := fenced(t, n)
