@@ -33,7 +33,9 @@ func (a *attention[T]) dscoresOf(t *tile) {
 	clear(a.dscores[t.values : t.rows*tileQueries])
 	a.dropout(t)
 	a.times(a.kept, a.dscores, t)
-	clear(a.tileLogSum[copy(a.tileLogSum, a.logSum[a.head*a.T+t.i:][:t.m]):])
+	if t.m < tileQueries {
+		clear(a.tileLogSum[copy(a.tileLogSum, a.logSum[a.head*a.T+t.i:][:t.m]):])
+	}
 
 	a.panel(t).gradient()
 	if a.dRel != nil {

@@ -66,7 +66,7 @@ func (a *attention[T]) allocate(scratch []T) {
 	if a.RelBias != nil {
 		a.tableGrad = take(a.tableLen())
 	}
-	a.columns.table, a.columns.logSum, a.columns.inverse = a.table, a.tileLogSum, a.inverse
+	a.columns.table, a.columns.inverse = a.table, a.inverse
 	a.biased, a.hasWindow = a.Slopes != nil || a.RelBias != nil, a.Window > 0
 }
 
@@ -203,8 +203,11 @@ func (a *attention[T]) forward(i int) {
 		return
 	}
 	a.product(t)
-	a.panel(t).softmax()
-	copy(logSum, a.tileLogSum)
+	p := a.panel(t)
+	p.softmax()
+	if t.m < tileQueries {
+		copy(logSum, p.logSum)
+	}
 	a.dropout(t)
 	a.times(a.kept, a.scores, t)
 	a.toQueries(a.o[i*a.LdO+a.head*a.K:], a.LdO, t, a.scores, a.v[t.j*a.LdV+a.kv:], a.LdV, a.inverse)
@@ -240,5 +243,8 @@ func (a *attention[T]) panel(t *tile) *panel[T] {
 	p := &a.columns
 	p.p, p.dp = a.scores[:t.rows*tileQueries], a.dscores[:t.rows*tileQueries]
 	p.plain, p.first = t.plain, t.first
+	if p.logSum = a.tileLogSum; t.m == tileQueries {
+		p.logSum = a.logSum[a.head*a.T+t.i:][:tileQueries]
+	}
 	return p
 }
