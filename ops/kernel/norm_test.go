@@ -231,20 +231,20 @@ func TestNormRowsAreIndependent(t *testing.T) {
 }
 
 func BenchmarkNorms(b *testing.B) {
-	for _, d := range []int{64, 384} {
+	for _, s := range [][2]int{{16, 64}, {64, 64}, {128, 128}, {256, 512}} { // the first in the first-level cache
 		for _, n := range norms[float32]() {
-			c := newNormCase[float32](32768/d/4, d)
-			b.Run(fmt.Sprintf("%s/%d", n.name, d), func(b *testing.B) {
+			c := newNormCase[float32](s[0], s[1])
+			b.Run(fmt.Sprintf("%s/%dx%d", n.name, s[0], s[1]), func(b *testing.B) {
 				for b.Loop() {
 					n.forward(c)
 				}
-				elementsPerNs(b, c.rows*d)
+				elementsPerNs(b, len(c.x))
 			})
-			b.Run(fmt.Sprintf("%s_grad/%d", n.name, d), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s_grad/%dx%d", n.name, s[0], s[1]), func(b *testing.B) {
 				for b.Loop() {
 					n.grad(c)
 				}
-				elementsPerNs(b, c.rows*d)
+				elementsPerNs(b, len(c.x))
 			})
 		}
 	}

@@ -3465,649 +3465,1285 @@ DATA tableGELUTanhGrad<>+636(SB)/4, $(0.0)
 GLOBL tableGELUTanhGrad<>(SB), RODATA|NOPTR, $640
 
 // func layerNorm512(args *rowArgs)
-// Requires: AVX, AVX512F, FMA3
+// Requires: AVX, AVX512F
 TEXT ·layerNorm512(SB), NOSPLIT, $0-8
-	MOVQ         args+0(FP), R15
-	MOVQ         8(R15), CX
-	ANDQ         $+15, CX
-	MOVQ         $-1, R14
-	SHLQ         CL, R14
-	NOTQ         R14
-	KMOVW        R14, K1
-	MOVQ         (R15), R12
-	MOVQ         16(R15), DI
-	MOVQ         24(R15), SI
-	MOVQ         40(R15), BX
-	MOVQ         48(R15), R11
-	VBROADCASTSS 112(R15), Z9
-	VBROADCASTSS 116(R15), Z10
+	MOVQ  args+0(FP), R15
+	MOVQ  8(R15), CX
+	ANDQ  $+15, CX
+	MOVQ  $-1, R14
+	SHLQ  CL, R14
+	NOTQ  R14
+	KMOVW R14, K1
+	MOVQ  (R15), R12
+	MOVQ  16(R15), DI
+	MOVQ  24(R15), SI
+	MOVQ  40(R15), BX
+	MOVQ  48(R15), R9
+	SUBQ  $+4, R12
+	JL    rest2
 
-row:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	XORQ   AX, AX
-	MOVQ   8(R15), R13
-	SUBQ   $+32, R13
-	JL     rest2
+rows1:
+	VBROADCASTSS 112(R15), Z17
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	LEAQ         (CX)(R13*4), R11
+	LEAQ         (R11)(R13*4), R14
+	SUBQ         $+16, R13
+	JL           tail5
 
-cols1:
+cols4:
 	VMOVUPS (SI)(AX*1), Z4
-	VMOVUPS 64(SI)(AX*1), Z5
+	VMOVUPS (SI)(CX*1), Z5
+	VMOVUPS (SI)(R11*1), Z6
+	VMOVUPS (SI)(R14*1), Z7
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
-	ADDQ    $+128, AX
-	SUBQ    $+32, R13
-	JGE     cols1
-
-rest2:
-	ADDQ $+16, R13
-	JL   tail4
-
-one3:
-	VMOVUPS (SI)(AX*1), Z4
-	VADDPS  Z4, Z0, Z0
+	VADDPS  Z6, Z2, Z2
+	VADDPS  Z7, Z3, Z3
 	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, R11
+	ADDQ    $+64, R14
 	SUBQ    $+16, R13
-	JGE     one3
+	JGE     cols4
 
-tail4:
+tail5:
 	ADDQ      $+16, R13
-	JZ        end5
+	JZ        end6
 	VMOVUPS.Z (SI)(AX*1), K1, Z4
+	VMOVUPS.Z (SI)(CX*1), K1, Z5
+	VMOVUPS.Z (SI)(R11*1), K1, Z6
+	VMOVUPS.Z (SI)(R14*1), K1, Z7
 	VADDPS    Z4, Z0, Z0
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z7, Z3, Z3
 
-end5:
-	VADDPS     Z1, Z0, Z0
-	VSHUFF32X4 $0x4e, Z0, Z0, Z11
-	VADDPS     Z11, Z0, Z0
-	VSHUFF32X4 $0xb1, Z0, Z0, Z11
-	VADDPS     Z11, Z0, Z0
-	VPERMILPS  $0x4e, Z0, Z11
-	VADDPS     Z11, Z0, Z0
-	VPERMILPS  $0xb1, Z0, Z11
-	VADDPS     Z11, Z0, Z0
-	VMULPS     Z9, Z0, Z8
+end6:
+	VSHUFF32X4 $0x44, Z1, Z0, Z16
+	VSHUFF32X4 $0xee, Z1, Z0, Z0
+	VADDPS     Z16, Z0, Z0
+	VSHUFF32X4 $0x44, Z3, Z2, Z16
+	VSHUFF32X4 $0xee, Z3, Z2, Z2
+	VADDPS     Z16, Z2, Z2
+	VSHUFF32X4 $0x88, Z2, Z0, Z16
+	VSHUFF32X4 $0xdd, Z2, Z0, Z0
+	VADDPS     Z16, Z0, Z0
+	VPERMILPS  $0x4e, Z0, Z16
+	VADDPS     Z16, Z0, Z0
+	VPERMILPS  $0xb1, Z0, Z16
+	VADDPS     Z16, Z0, Z0
+	VMULPS     Z17, Z0, Z0
+	VSHUFF32X4 $0x00, Z0, Z0, Z8
+	VSHUFF32X4 $0x55, Z0, Z0, Z9
+	VSHUFF32X4 $0xaa, Z0, Z0, Z10
+	VSHUFF32X4 $0xff, Z0, Z0, Z11
 	MOVQ       80(R15), R14
 	VMOVSS     X8, (R14)
-	ADDQ       $0x04, 80(R15)
+	VMOVSS     X9, 4(R14)
+	VMOVSS     X10, 8(R14)
+	VMOVSS     X11, 12(R14)
+	ADDQ       $0x10, 80(R15)
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	XORQ       AX, AX
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
 	MOVQ       8(R15), R13
-	SUBQ       $+32, R13
-	JL         rest7
+	XORQ       AX, AX
+	LEAQ       (AX)(R13*4), CX
+	LEAQ       (CX)(R13*4), R11
+	LEAQ       (R11)(R13*4), R14
+	SUBQ       $+16, R13
+	JL         tail8
 
-cols6:
+cols7:
 	VMOVUPS     (SI)(AX*1), Z4
-	VMOVUPS     64(SI)(AX*1), Z5
+	VMOVUPS     (SI)(CX*1), Z5
+	VMOVUPS     (SI)(R11*1), Z6
+	VMOVUPS     (SI)(R14*1), Z7
 	VSUBPS      Z8, Z4, Z4
-	VSUBPS      Z8, Z5, Z5
+	VSUBPS      Z9, Z5, Z5
+	VSUBPS      Z10, Z6, Z6
+	VSUBPS      Z11, Z7, Z7
 	VFMADD231PS Z4, Z4, Z0
 	VFMADD231PS Z5, Z5, Z1
-	ADDQ        $+128, AX
-	SUBQ        $+32, R13
-	JGE         cols6
-
-rest7:
-	ADDQ $+16, R13
-	JL   tail9
-
-one8:
-	VMOVUPS     (SI)(AX*1), Z4
-	VSUBPS      Z8, Z4, Z4
-	VFMADD231PS Z4, Z4, Z0
+	VFMADD231PS Z6, Z6, Z2
+	VFMADD231PS Z7, Z7, Z3
 	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, R11
+	ADDQ        $+64, R14
 	SUBQ        $+16, R13
-	JGE         one8
+	JGE         cols7
 
-tail9:
+tail8:
 	ADDQ        $+16, R13
-	JZ          end10
+	JZ          end9
 	VMOVUPS.Z   (SI)(AX*1), K1, Z4
+	VMOVUPS.Z   (SI)(CX*1), K1, Z5
+	VMOVUPS.Z   (SI)(R11*1), K1, Z6
+	VMOVUPS.Z   (SI)(R14*1), K1, Z7
 	VSUBPS      Z8, Z4, Z4
+	VSUBPS      Z9, Z5, Z5
+	VSUBPS      Z10, Z6, Z6
+	VSUBPS      Z11, Z7, Z7
 	VMOVAPS.Z   Z4, K1, Z4
+	VMOVAPS.Z   Z5, K1, Z5
+	VMOVAPS.Z   Z6, K1, Z6
+	VMOVAPS.Z   Z7, K1, Z7
 	VFMADD231PS Z4, Z4, Z0
+	VFMADD231PS Z5, Z5, Z1
+	VFMADD231PS Z6, Z6, Z2
+	VFMADD231PS Z7, Z7, Z3
 
-end10:
-	VADDPS       Z1, Z0, Z0
-	VSHUFF32X4   $0x4e, Z0, Z0, Z11
-	VADDPS       Z11, Z0, Z0
-	VSHUFF32X4   $0xb1, Z0, Z0, Z11
-	VADDPS       Z11, Z0, Z0
-	VPERMILPS    $0x4e, Z0, Z11
-	VADDPS       Z11, Z0, Z0
-	VPERMILPS    $0xb1, Z0, Z11
-	VADDPS       Z11, Z0, Z0
-	VMOVSS       120(R15), X30
-	VFMADD213SS  X30, X9, X0
-	VSQRTSS      X0, X0, X0
-	VMOVSS       f3f800000<>+0(SB), X30
-	VDIVSS       X0, X30, X0
-	VBROADCASTSS X0, Z0
+end9:
+	VSHUFF32X4   $0x44, Z1, Z0, Z16
+	VSHUFF32X4   $0xee, Z1, Z0, Z0
+	VADDPS       Z16, Z0, Z0
+	VSHUFF32X4   $0x44, Z3, Z2, Z16
+	VSHUFF32X4   $0xee, Z3, Z2, Z2
+	VADDPS       Z16, Z2, Z2
+	VSHUFF32X4   $0x88, Z2, Z0, Z16
+	VSHUFF32X4   $0xdd, Z2, Z0, Z0
+	VADDPS       Z16, Z0, Z0
+	VPERMILPS    $0x4e, Z0, Z16
+	VADDPS       Z16, Z0, Z0
+	VPERMILPS    $0xb1, Z0, Z16
+	VADDPS       Z16, Z0, Z0
+	VBROADCASTSS 120(R15), Z30
+	VFMADD213PS  Z30, Z17, Z0
+	VSQRTPS      Z0, Z0
+	VBROADCASTSS f3f800000<>+0(SB), Z30
+	VDIVPS       Z0, Z30, Z0
+	VSHUFF32X4   $0x00, Z0, Z0, Z12
+	VSHUFF32X4   $0x55, Z0, Z0, Z13
+	VSHUFF32X4   $0xaa, Z0, Z0, Z14
+	VSHUFF32X4   $0xff, Z0, Z0, Z15
 	MOVQ         88(R15), R14
-	VMOVSS       X0, (R14)
-	ADDQ         $0x04, 88(R15)
-	XORQ         AX, AX
+	VMOVSS       X12, (R14)
+	VMOVSS       X13, 4(R14)
+	VMOVSS       X14, 8(R14)
+	VMOVSS       X15, 12(R14)
+	ADDQ         $0x10, 88(R15)
+	VBROADCASTSS f3f800000<>+0(SB), Z16
+	VPXORD       Z17, Z17, Z17
 	MOVQ         8(R15), R13
-	SUBQ         $+32, R13
-	JL           rest12
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	LEAQ         (CX)(R13*4), R11
+	LEAQ         (R11)(R13*4), R14
+	SUBQ         $+16, R13
+	JL           tail11
 
-cols11:
-	VMOVUPS (SI)(AX*1), Z4
-	VMOVUPS 64(SI)(AX*1), Z5
-	VSUBPS  Z8, Z4, Z4
-	VSUBPS  Z8, Z5, Z5
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z0, Z5, Z5
-	TESTQ   BX, BX
-	JZ      skip16
-	VMOVUPS (BX)(AX*1), Z6
-	VMOVUPS 64(BX)(AX*1), Z7
-	VMULPS  Z6, Z4, Z4
-	VMULPS  Z7, Z5, Z5
+cols10:
+	VMOVUPS      (SI)(AX*1), Z4
+	VMOVUPS      (SI)(CX*1), Z5
+	VMOVUPS      (SI)(R11*1), Z6
+	VMOVUPS      (SI)(R14*1), Z7
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VSUBPS       Z10, Z6, Z6
+	VSUBPS       Z11, Z7, Z7
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z13, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z15, Z7, Z7
+	TESTQ        BX, BX
+	JZ           skip13
+	VMOVUPS      (BX)(AX*1), Z16
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z16, Z16
+
+skip13:
+	TESTQ   R9, R9
+	JZ      skip14
+	VMOVUPS (R9)(AX*1), Z17
+
+skip14:
+	VFMADD213PS Z17, Z16, Z4
+	VFMADD213PS Z17, Z16, Z5
+	VFMADD213PS Z17, Z16, Z6
+	VFMADD213PS Z17, Z16, Z7
+	VMOVUPS     Z4, (DI)(AX*1)
+	VMOVUPS     Z5, (DI)(CX*1)
+	VMOVUPS     Z6, (DI)(R11*1)
+	VMOVUPS     Z7, (DI)(R14*1)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, R11
+	ADDQ        $+64, R14
+	SUBQ        $+16, R13
+	JGE         cols10
+
+tail11:
+	ADDQ         $+16, R13
+	JZ           end12
+	VMOVUPS.Z    (SI)(AX*1), K1, Z4
+	VMOVUPS.Z    (SI)(CX*1), K1, Z5
+	VMOVUPS.Z    (SI)(R11*1), K1, Z6
+	VMOVUPS.Z    (SI)(R14*1), K1, Z7
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VSUBPS       Z10, Z6, Z6
+	VSUBPS       Z11, Z7, Z7
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z13, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z15, Z7, Z7
+	TESTQ        BX, BX
+	JZ           skip15
+	VMOVUPS.Z    (BX)(AX*1), K1, Z16
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z16, Z16
+
+skip15:
+	TESTQ     R9, R9
+	JZ        skip16
+	VMOVUPS.Z (R9)(AX*1), K1, Z17
 
 skip16:
-	TESTQ   R11, R11
-	JZ      skip17
-	VMOVUPS (R11)(AX*1), Z6
-	VMOVUPS 64(R11)(AX*1), Z7
-	VADDPS  Z6, Z4, Z4
-	VADDPS  Z7, Z5, Z5
+	VFMADD213PS Z17, Z16, Z4
+	VFMADD213PS Z17, Z16, Z5
+	VFMADD213PS Z17, Z16, Z6
+	VFMADD213PS Z17, Z16, Z7
+	VMOVUPS     Z4, K1, (DI)(AX*1)
+	VMOVUPS     Z5, K1, (DI)(CX*1)
+	VMOVUPS     Z6, K1, (DI)(R11*1)
+	VMOVUPS     Z7, K1, (DI)(R14*1)
+
+end12:
+	TESTQ  DI, DI
+	JZ     skip17
+	IMUL3Q $0x10, 8(R15), R14
+	ADDQ   R14, DI
 
 skip17:
-	VMOVUPS Z4, (DI)(AX*1)
-	VMOVUPS Z5, 64(DI)(AX*1)
-	ADDQ    $+128, AX
-	SUBQ    $+32, R13
-	JGE     cols11
-
-rest12:
-	ADDQ $+16, R13
-	JL   tail14
-
-one13:
-	VMOVUPS (SI)(AX*1), Z4
-	VSUBPS  Z8, Z4, Z4
-	VMULPS  Z0, Z4, Z4
-	TESTQ   BX, BX
-	JZ      skip18
-	VMOVUPS (BX)(AX*1), Z6
-	VMULPS  Z6, Z4, Z4
+	TESTQ  SI, SI
+	JZ     skip18
+	IMUL3Q $0x10, 8(R15), R14
+	ADDQ   R14, SI
 
 skip18:
-	TESTQ   R11, R11
-	JZ      skip19
-	VMOVUPS (R11)(AX*1), Z6
-	VADDPS  Z6, Z4, Z4
+	SUBQ $+4, R12
+	JGE  rows1
 
-skip19:
-	VMOVUPS Z4, (DI)(AX*1)
+rest2:
+	ADDQ $+4, R12
+	JZ   end3
+
+row:
+	VBROADCASTSS 112(R15), Z5
+	VPXORD       Z0, Z0, Z0
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+16, R13
+	JL           tail20
+
+cols19:
+	VMOVUPS (SI)(AX*1), Z1
+	VADDPS  Z1, Z0, Z0
 	ADDQ    $+64, AX
 	SUBQ    $+16, R13
-	JGE     one13
+	JGE     cols19
 
-tail14:
+tail20:
 	ADDQ      $+16, R13
-	JZ        end15
-	VMOVUPS.Z (SI)(AX*1), K1, Z4
-	VSUBPS    Z8, Z4, Z4
-	VMULPS    Z0, Z4, Z4
-	TESTQ     BX, BX
-	JZ        skip20
-	VMOVUPS.Z (BX)(AX*1), K1, Z6
-	VMULPS    Z6, Z4, Z4
+	JZ        end21
+	VMOVUPS.Z (SI)(AX*1), K1, Z1
+	VADDPS    Z1, Z0, Z0
 
-skip20:
-	TESTQ     R11, R11
-	JZ        skip21
-	VMOVUPS.Z (R11)(AX*1), K1, Z6
-	VADDPS    Z6, Z4, Z4
+end21:
+	VSHUFF32X4 $0x4e, Z0, Z0, Z4
+	VADDPS     Z4, Z0, Z0
+	VSHUFF32X4 $0xb1, Z0, Z0, Z4
+	VADDPS     Z4, Z0, Z0
+	VPERMILPS  $0x4e, Z0, Z4
+	VADDPS     Z4, Z0, Z0
+	VPERMILPS  $0xb1, Z0, Z4
+	VADDPS     Z4, Z0, Z0
+	VMULPS     Z5, Z0, Z0
+	VMOVAPS    Z0, Z2
+	MOVQ       80(R15), R14
+	VMOVSS     X2, (R14)
+	ADDQ       $0x04, 80(R15)
+	VPXORD     Z0, Z0, Z0
+	MOVQ       8(R15), R13
+	XORQ       AX, AX
+	SUBQ       $+16, R13
+	JL         tail23
 
-skip21:
-	VMOVUPS Z4, K1, (DI)(AX*1)
+cols22:
+	VMOVUPS     (SI)(AX*1), Z1
+	VSUBPS      Z2, Z1, Z1
+	VFMADD231PS Z1, Z1, Z0
+	ADDQ        $+64, AX
+	SUBQ        $+16, R13
+	JGE         cols22
 
-end15:
-	MOVQ 8(R15), R14
-	LEAQ (DI)(R14*4), DI
-	MOVQ 8(R15), R14
-	LEAQ (SI)(R14*4), SI
+tail23:
+	ADDQ        $+16, R13
+	JZ          end24
+	VMOVUPS.Z   (SI)(AX*1), K1, Z1
+	VSUBPS      Z2, Z1, Z1
+	VMOVAPS.Z   Z1, K1, Z1
+	VFMADD231PS Z1, Z1, Z0
+
+end24:
+	VSHUFF32X4   $0x4e, Z0, Z0, Z4
+	VADDPS       Z4, Z0, Z0
+	VSHUFF32X4   $0xb1, Z0, Z0, Z4
+	VADDPS       Z4, Z0, Z0
+	VPERMILPS    $0x4e, Z0, Z4
+	VADDPS       Z4, Z0, Z0
+	VPERMILPS    $0xb1, Z0, Z4
+	VADDPS       Z4, Z0, Z0
+	VBROADCASTSS 120(R15), Z30
+	VFMADD213PS  Z30, Z5, Z0
+	VSQRTPS      Z0, Z0
+	VBROADCASTSS f3f800000<>+0(SB), Z30
+	VDIVPS       Z0, Z30, Z0
+	VMOVAPS      Z0, Z3
+	MOVQ         88(R15), R14
+	VMOVSS       X3, (R14)
+	ADDQ         $0x04, 88(R15)
+	VBROADCASTSS f3f800000<>+0(SB), Z4
+	VPXORD       Z5, Z5, Z5
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+16, R13
+	JL           tail26
+
+cols25:
+	VMOVUPS      (SI)(AX*1), Z1
+	VSUBPS       Z2, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	TESTQ        BX, BX
+	JZ           skip28
+	VMOVUPS      (BX)(AX*1), Z4
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z4, Z4
+
+skip28:
+	TESTQ   R9, R9
+	JZ      skip29
+	VMOVUPS (R9)(AX*1), Z5
+
+skip29:
+	VFMADD213PS Z5, Z4, Z1
+	VMOVUPS     Z1, (DI)(AX*1)
+	ADDQ        $+64, AX
+	SUBQ        $+16, R13
+	JGE         cols25
+
+tail26:
+	ADDQ         $+16, R13
+	JZ           end27
+	VMOVUPS.Z    (SI)(AX*1), K1, Z1
+	VSUBPS       Z2, Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	TESTQ        BX, BX
+	JZ           skip30
+	VMOVUPS.Z    (BX)(AX*1), K1, Z4
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z4, Z4
+
+skip30:
+	TESTQ     R9, R9
+	JZ        skip31
+	VMOVUPS.Z (R9)(AX*1), K1, Z5
+
+skip31:
+	VFMADD213PS Z5, Z4, Z1
+	VMOVUPS     Z1, K1, (DI)(AX*1)
+
+end27:
+	TESTQ  DI, DI
+	JZ     skip32
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, DI
+
+skip32:
+	TESTQ  SI, SI
+	JZ     skip33
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, SI
+
+skip33:
 	DECQ R12
 	JNZ  row
+
+end3:
 	VZEROUPPER
 	RET
 
 // func rmsNorm512(args *rowArgs)
-// Requires: AVX, AVX512F, FMA3
+// Requires: AVX, AVX512F
 TEXT ·rmsNorm512(SB), NOSPLIT, $0-8
-	MOVQ         args+0(FP), R15
-	MOVQ         8(R15), CX
-	ANDQ         $+15, CX
-	MOVQ         $-1, R14
-	SHLQ         CL, R14
-	NOTQ         R14
-	KMOVW        R14, K1
-	MOVQ         (R15), R12
-	MOVQ         16(R15), DI
-	MOVQ         24(R15), SI
-	MOVQ         40(R15), BX
-	MOVQ         48(R15), R11
-	VBROADCASTSS 112(R15), Z9
-	VBROADCASTSS 116(R15), Z10
+	MOVQ  args+0(FP), R15
+	MOVQ  8(R15), CX
+	ANDQ  $+15, CX
+	MOVQ  $-1, R14
+	SHLQ  CL, R14
+	NOTQ  R14
+	KMOVW R14, K1
+	MOVQ  (R15), R12
+	MOVQ  16(R15), DI
+	MOVQ  24(R15), SI
+	MOVQ  40(R15), BX
+	MOVQ  48(R15), R9
+	SUBQ  $+4, R12
+	JL    rest2
 
-row:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	XORQ   AX, AX
-	MOVQ   8(R15), R13
-	SUBQ   $+32, R13
-	JL     rest2
+rows1:
+	VBROADCASTSS 112(R15), Z17
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	LEAQ         (CX)(R13*4), R11
+	LEAQ         (R11)(R13*4), R14
+	SUBQ         $+16, R13
+	JL           tail5
 
-cols1:
+cols4:
 	VMOVUPS     (SI)(AX*1), Z4
-	VMOVUPS     64(SI)(AX*1), Z5
+	VMOVUPS     (SI)(CX*1), Z5
+	VMOVUPS     (SI)(R11*1), Z6
+	VMOVUPS     (SI)(R14*1), Z7
 	VFMADD231PS Z4, Z4, Z0
 	VFMADD231PS Z5, Z5, Z1
-	ADDQ        $+128, AX
-	SUBQ        $+32, R13
-	JGE         cols1
-
-rest2:
-	ADDQ $+16, R13
-	JL   tail4
-
-one3:
-	VMOVUPS     (SI)(AX*1), Z4
-	VFMADD231PS Z4, Z4, Z0
+	VFMADD231PS Z6, Z6, Z2
+	VFMADD231PS Z7, Z7, Z3
 	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, R11
+	ADDQ        $+64, R14
 	SUBQ        $+16, R13
-	JGE         one3
+	JGE         cols4
 
-tail4:
+tail5:
 	ADDQ        $+16, R13
-	JZ          end5
+	JZ          end6
 	VMOVUPS.Z   (SI)(AX*1), K1, Z4
+	VMOVUPS.Z   (SI)(CX*1), K1, Z5
+	VMOVUPS.Z   (SI)(R11*1), K1, Z6
+	VMOVUPS.Z   (SI)(R14*1), K1, Z7
+	VMOVAPS.Z   Z4, K1, Z4
+	VMOVAPS.Z   Z5, K1, Z5
+	VMOVAPS.Z   Z6, K1, Z6
+	VMOVAPS.Z   Z7, K1, Z7
 	VFMADD231PS Z4, Z4, Z0
+	VFMADD231PS Z5, Z5, Z1
+	VFMADD231PS Z6, Z6, Z2
+	VFMADD231PS Z7, Z7, Z3
 
-end5:
-	VADDPS       Z1, Z0, Z0
-	VSHUFF32X4   $0x4e, Z0, Z0, Z11
-	VADDPS       Z11, Z0, Z0
-	VSHUFF32X4   $0xb1, Z0, Z0, Z11
-	VADDPS       Z11, Z0, Z0
-	VPERMILPS    $0x4e, Z0, Z11
-	VADDPS       Z11, Z0, Z0
-	VPERMILPS    $0xb1, Z0, Z11
-	VADDPS       Z11, Z0, Z0
-	VMOVSS       120(R15), X30
-	VFMADD213SS  X30, X9, X0
-	VSQRTSS      X0, X0, X0
-	VMOVSS       f3f800000<>+0(SB), X30
-	VDIVSS       X0, X30, X0
-	VBROADCASTSS X0, Z0
+end6:
+	VSHUFF32X4   $0x44, Z1, Z0, Z16
+	VSHUFF32X4   $0xee, Z1, Z0, Z0
+	VADDPS       Z16, Z0, Z0
+	VSHUFF32X4   $0x44, Z3, Z2, Z16
+	VSHUFF32X4   $0xee, Z3, Z2, Z2
+	VADDPS       Z16, Z2, Z2
+	VSHUFF32X4   $0x88, Z2, Z0, Z16
+	VSHUFF32X4   $0xdd, Z2, Z0, Z0
+	VADDPS       Z16, Z0, Z0
+	VPERMILPS    $0x4e, Z0, Z16
+	VADDPS       Z16, Z0, Z0
+	VPERMILPS    $0xb1, Z0, Z16
+	VADDPS       Z16, Z0, Z0
+	VBROADCASTSS 120(R15), Z30
+	VFMADD213PS  Z30, Z17, Z0
+	VSQRTPS      Z0, Z0
+	VBROADCASTSS f3f800000<>+0(SB), Z30
+	VDIVPS       Z0, Z30, Z0
+	VSHUFF32X4   $0x00, Z0, Z0, Z12
+	VSHUFF32X4   $0x55, Z0, Z0, Z13
+	VSHUFF32X4   $0xaa, Z0, Z0, Z14
+	VSHUFF32X4   $0xff, Z0, Z0, Z15
 	MOVQ         88(R15), R14
-	VMOVSS       X0, (R14)
-	ADDQ         $0x04, 88(R15)
-	XORQ         AX, AX
+	VMOVSS       X12, (R14)
+	VMOVSS       X13, 4(R14)
+	VMOVSS       X14, 8(R14)
+	VMOVSS       X15, 12(R14)
+	ADDQ         $0x10, 88(R15)
+	VBROADCASTSS f3f800000<>+0(SB), Z16
+	VPXORD       Z17, Z17, Z17
 	MOVQ         8(R15), R13
-	SUBQ         $+32, R13
-	JL           rest7
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	LEAQ         (CX)(R13*4), R11
+	LEAQ         (R11)(R13*4), R14
+	SUBQ         $+16, R13
+	JL           tail8
 
-cols6:
-	VMOVUPS (SI)(AX*1), Z4
-	VMOVUPS 64(SI)(AX*1), Z5
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z0, Z5, Z5
-	TESTQ   BX, BX
-	JZ      skip11
-	VMOVUPS (BX)(AX*1), Z6
-	VMOVUPS 64(BX)(AX*1), Z7
-	VADDPS  Z10, Z6, Z6
-	VADDPS  Z10, Z7, Z7
-	VMULPS  Z6, Z4, Z4
-	VMULPS  Z7, Z5, Z5
+cols7:
+	VMOVUPS      (SI)(AX*1), Z4
+	VMOVUPS      (SI)(CX*1), Z5
+	VMOVUPS      (SI)(R11*1), Z6
+	VMOVUPS      (SI)(R14*1), Z7
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z13, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z15, Z7, Z7
+	TESTQ        BX, BX
+	JZ           skip10
+	VMOVUPS      (BX)(AX*1), Z16
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z16, Z16
+
+skip10:
+	VMULPS  Z16, Z4, Z4
+	VMULPS  Z16, Z5, Z5
+	VMULPS  Z16, Z6, Z6
+	VMULPS  Z16, Z7, Z7
+	VMOVUPS Z4, (DI)(AX*1)
+	VMOVUPS Z5, (DI)(CX*1)
+	VMOVUPS Z6, (DI)(R11*1)
+	VMOVUPS Z7, (DI)(R14*1)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, R11
+	ADDQ    $+64, R14
+	SUBQ    $+16, R13
+	JGE     cols7
+
+tail8:
+	ADDQ         $+16, R13
+	JZ           end9
+	VMOVUPS.Z    (SI)(AX*1), K1, Z4
+	VMOVUPS.Z    (SI)(CX*1), K1, Z5
+	VMOVUPS.Z    (SI)(R11*1), K1, Z6
+	VMOVUPS.Z    (SI)(R14*1), K1, Z7
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z13, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z15, Z7, Z7
+	TESTQ        BX, BX
+	JZ           skip11
+	VMOVUPS.Z    (BX)(AX*1), K1, Z16
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z16, Z16
 
 skip11:
-	VMOVUPS Z4, (DI)(AX*1)
-	VMOVUPS Z5, 64(DI)(AX*1)
-	ADDQ    $+128, AX
-	SUBQ    $+32, R13
-	JGE     cols6
+	VMULPS  Z16, Z4, Z4
+	VMULPS  Z16, Z5, Z5
+	VMULPS  Z16, Z6, Z6
+	VMULPS  Z16, Z7, Z7
+	VMOVUPS Z4, K1, (DI)(AX*1)
+	VMOVUPS Z5, K1, (DI)(CX*1)
+	VMOVUPS Z6, K1, (DI)(R11*1)
+	VMOVUPS Z7, K1, (DI)(R14*1)
 
-rest7:
-	ADDQ $+16, R13
-	JL   tail9
-
-one8:
-	VMOVUPS (SI)(AX*1), Z4
-	VMULPS  Z0, Z4, Z4
-	TESTQ   BX, BX
-	JZ      skip12
-	VMOVUPS (BX)(AX*1), Z6
-	VADDPS  Z10, Z6, Z6
-	VMULPS  Z6, Z4, Z4
+end9:
+	TESTQ  DI, DI
+	JZ     skip12
+	IMUL3Q $0x10, 8(R15), R14
+	ADDQ   R14, DI
 
 skip12:
-	VMOVUPS Z4, (DI)(AX*1)
-	ADDQ    $+64, AX
-	SUBQ    $+16, R13
-	JGE     one8
-
-tail9:
-	ADDQ      $+16, R13
-	JZ        end10
-	VMOVUPS.Z (SI)(AX*1), K1, Z4
-	VMULPS    Z0, Z4, Z4
-	TESTQ     BX, BX
-	JZ        skip13
-	VMOVUPS.Z (BX)(AX*1), K1, Z6
-	VADDPS    Z10, Z6, Z6
-	VMULPS    Z6, Z4, Z4
+	TESTQ  SI, SI
+	JZ     skip13
+	IMUL3Q $0x10, 8(R15), R14
+	ADDQ   R14, SI
 
 skip13:
-	VMOVUPS Z4, K1, (DI)(AX*1)
+	SUBQ $+4, R12
+	JGE  rows1
 
-end10:
-	MOVQ 8(R15), R14
-	LEAQ (DI)(R14*4), DI
-	MOVQ 8(R15), R14
-	LEAQ (SI)(R14*4), SI
+rest2:
+	ADDQ $+4, R12
+	JZ   end3
+
+row:
+	VBROADCASTSS 112(R15), Z5
+	VPXORD       Z0, Z0, Z0
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+16, R13
+	JL           tail15
+
+cols14:
+	VMOVUPS     (SI)(AX*1), Z1
+	VFMADD231PS Z1, Z1, Z0
+	ADDQ        $+64, AX
+	SUBQ        $+16, R13
+	JGE         cols14
+
+tail15:
+	ADDQ        $+16, R13
+	JZ          end16
+	VMOVUPS.Z   (SI)(AX*1), K1, Z1
+	VMOVAPS.Z   Z1, K1, Z1
+	VFMADD231PS Z1, Z1, Z0
+
+end16:
+	VSHUFF32X4   $0x4e, Z0, Z0, Z4
+	VADDPS       Z4, Z0, Z0
+	VSHUFF32X4   $0xb1, Z0, Z0, Z4
+	VADDPS       Z4, Z0, Z0
+	VPERMILPS    $0x4e, Z0, Z4
+	VADDPS       Z4, Z0, Z0
+	VPERMILPS    $0xb1, Z0, Z4
+	VADDPS       Z4, Z0, Z0
+	VBROADCASTSS 120(R15), Z30
+	VFMADD213PS  Z30, Z5, Z0
+	VSQRTPS      Z0, Z0
+	VBROADCASTSS f3f800000<>+0(SB), Z30
+	VDIVPS       Z0, Z30, Z0
+	VMOVAPS      Z0, Z3
+	MOVQ         88(R15), R14
+	VMOVSS       X3, (R14)
+	ADDQ         $0x04, 88(R15)
+	VBROADCASTSS f3f800000<>+0(SB), Z4
+	VPXORD       Z5, Z5, Z5
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+16, R13
+	JL           tail18
+
+cols17:
+	VMOVUPS      (SI)(AX*1), Z1
+	VMULPS       Z3, Z1, Z1
+	TESTQ        BX, BX
+	JZ           skip20
+	VMOVUPS      (BX)(AX*1), Z4
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z4, Z4
+
+skip20:
+	VMULPS  Z4, Z1, Z1
+	VMOVUPS Z1, (DI)(AX*1)
+	ADDQ    $+64, AX
+	SUBQ    $+16, R13
+	JGE     cols17
+
+tail18:
+	ADDQ         $+16, R13
+	JZ           end19
+	VMOVUPS.Z    (SI)(AX*1), K1, Z1
+	VMULPS       Z3, Z1, Z1
+	TESTQ        BX, BX
+	JZ           skip21
+	VMOVUPS.Z    (BX)(AX*1), K1, Z4
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z4, Z4
+
+skip21:
+	VMULPS  Z4, Z1, Z1
+	VMOVUPS Z1, K1, (DI)(AX*1)
+
+end19:
+	TESTQ  DI, DI
+	JZ     skip22
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, DI
+
+skip22:
+	TESTQ  SI, SI
+	JZ     skip23
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, SI
+
+skip23:
 	DECQ R12
 	JNZ  row
+
+end3:
 	VZEROUPPER
 	RET
 
 // func normGrad512(args *rowArgs)
 // Requires: AVX, AVX512F
 TEXT ·normGrad512(SB), NOSPLIT, $0-8
-	MOVQ         args+0(FP), R15
-	MOVQ         8(R15), CX
-	ANDQ         $+15, CX
-	MOVQ         $-1, R14
-	SHLQ         CL, R14
-	NOTQ         R14
-	KMOVW        R14, K1
-	MOVQ         (R15), R12
-	MOVQ         16(R15), DI
-	MOVQ         24(R15), SI
-	MOVQ         32(R15), DX
-	MOVQ         40(R15), BX
-	MOVQ         56(R15), R8
-	MOVQ         64(R15), R9
-	MOVQ         72(R15), R10
-	VBROADCASTSS 116(R15), Z12
-	VPXORD       Z10, Z10, Z10
+	MOVQ  args+0(FP), R15
+	MOVQ  8(R15), CX
+	ANDQ  $+15, CX
+	MOVQ  $-1, R14
+	SHLQ  CL, R14
+	NOTQ  R14
+	KMOVW R14, K1
+	MOVQ  (R15), R12
+	MOVQ  16(R15), DI
+	MOVQ  24(R15), SI
+	MOVQ  32(R15), DX
+	MOVQ  40(R15), BX
+	MOVQ  56(R15), R8
+	MOVQ  64(R15), R9
+	MOVQ  72(R15), R10
+	SUBQ  $+4, R12
+	JL    rest2
 
-row:
+rows1:
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
 	MOVQ         80(R15), R14
 	TESTQ        R14, R14
-	JZ           skip1
-	VBROADCASTSS (R14), Z10
-	ADDQ         $0x04, 80(R15)
+	JZ           skip4
+	VBROADCASTSS (R14), Z8
+	VBROADCASTSS 4(R14), Z9
+	VBROADCASTSS 8(R14), Z10
+	VBROADCASTSS 12(R14), Z11
+	ADDQ         $0x10, 80(R15)
 
-skip1:
+skip4:
 	MOVQ         88(R15), R14
-	VBROADCASTSS (R14), Z11
-	ADDQ         $0x04, 88(R15)
+	TESTQ        R14, R14
+	JZ           skip5
+	VBROADCASTSS (R14), Z12
+	VBROADCASTSS 4(R14), Z13
+	VBROADCASTSS 8(R14), Z14
+	VBROADCASTSS 12(R14), Z15
+	ADDQ         $0x10, 88(R15)
+
+skip5:
 	VPXORD       Z0, Z0, Z0
 	VPXORD       Z1, Z1, Z1
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
-	XORQ         AX, AX
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VBROADCASTSS f3f800000<>+0(SB), Z24
 	MOVQ         8(R15), R13
-	SUBQ         $+32, R13
-	JL           rest3
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	LEAQ         (CX)(R13*4), R11
+	LEAQ         (R11)(R13*4), R14
+	SUBQ         $+16, R13
+	JL           tail7
 
-cols2:
-	VMOVUPS (SI)(AX*1), Z4
-	VMOVUPS 64(SI)(AX*1), Z5
-	VSUBPS  Z10, Z4, Z4
-	VSUBPS  Z10, Z5, Z5
-	VMULPS  Z11, Z4, Z4
-	VMULPS  Z11, Z5, Z5
-	VMOVUPS (DX)(AX*1), Z6
-	VMOVUPS 64(DX)(AX*1), Z7
+cols6:
+	VMOVUPS (SI)(AX*1), Z16
+	VMOVUPS (SI)(CX*1), Z17
+	VMOVUPS (SI)(R11*1), Z18
+	VMOVUPS (SI)(R14*1), Z19
+	VSUBPS  Z8, Z16, Z16
+	VSUBPS  Z9, Z17, Z17
+	VSUBPS  Z10, Z18, Z18
+	VSUBPS  Z11, Z19, Z19
+	VMULPS  Z12, Z16, Z16
+	VMULPS  Z13, Z17, Z17
+	VMULPS  Z14, Z18, Z18
+	VMULPS  Z15, Z19, Z19
+	VMOVUPS (DX)(AX*1), Z20
+	VMOVUPS (DX)(CX*1), Z21
+	VMOVUPS (DX)(R11*1), Z22
+	VMOVUPS (DX)(R14*1), Z23
 	TESTQ   R9, R9
-	JZ      skip7
-	VMOVUPS (R9)(AX*1), Z8
-	VMOVUPS 64(R9)(AX*1), Z9
-	VADDPS  Z6, Z8, Z8
-	VADDPS  Z7, Z9, Z9
-	VMOVUPS Z8, (R9)(AX*1)
-	VMOVUPS Z9, 64(R9)(AX*1)
-
-skip7:
-	TESTQ       R8, R8
-	JZ          skip8
-	VMOVUPS     (R8)(AX*1), Z8
-	VMOVUPS     64(R8)(AX*1), Z9
-	VFMADD231PS Z4, Z6, Z8
-	VFMADD231PS Z5, Z7, Z9
-	VMOVUPS     Z8, (R8)(AX*1)
-	VMOVUPS     Z9, 64(R8)(AX*1)
-
-skip8:
-	TESTQ   BX, BX
 	JZ      skip9
-	VMOVUPS (BX)(AX*1), Z8
-	VMOVUPS 64(BX)(AX*1), Z9
-	VADDPS  Z12, Z8, Z8
-	VADDPS  Z12, Z9, Z9
-	VMULPS  Z8, Z6, Z6
-	VMULPS  Z9, Z7, Z7
+	VMOVUPS (R9)(AX*1), Z25
+	VADDPS  Z20, Z25, Z25
+	VADDPS  Z21, Z25, Z25
+	VADDPS  Z22, Z25, Z25
+	VADDPS  Z23, Z25, Z25
+	VMOVUPS Z25, (R9)(AX*1)
 
 skip9:
-	VADDPS      Z6, Z0, Z0
-	VADDPS      Z7, Z1, Z1
-	VFMADD231PS Z4, Z6, Z2
-	VFMADD231PS Z5, Z7, Z3
-	ADDQ        $+128, AX
-	SUBQ        $+32, R13
-	JGE         cols2
-
-rest3:
-	ADDQ $+16, R13
-	JL   tail5
-
-one4:
-	VMOVUPS (SI)(AX*1), Z4
-	VSUBPS  Z10, Z4, Z4
-	VMULPS  Z11, Z4, Z4
-	VMOVUPS (DX)(AX*1), Z6
-	TESTQ   R9, R9
-	JZ      skip10
-	VMOVUPS (R9)(AX*1), Z8
-	VADDPS  Z6, Z8, Z8
-	VMOVUPS Z8, (R9)(AX*1)
+	TESTQ       R8, R8
+	JZ          skip10
+	VMOVUPS     (R8)(AX*1), Z25
+	VFMADD231PS Z20, Z16, Z25
+	VFMADD231PS Z21, Z17, Z25
+	VFMADD231PS Z22, Z18, Z25
+	VFMADD231PS Z23, Z19, Z25
+	VMOVUPS     Z25, (R8)(AX*1)
 
 skip10:
-	TESTQ       R8, R8
-	JZ          skip11
-	VMOVUPS     (R8)(AX*1), Z8
-	VFMADD231PS Z4, Z6, Z8
-	VMOVUPS     Z8, (R8)(AX*1)
+	TESTQ        BX, BX
+	JZ           skip11
+	VMOVUPS      (BX)(AX*1), Z24
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z24, Z24
 
 skip11:
-	TESTQ   BX, BX
-	JZ      skip12
-	VMOVUPS (BX)(AX*1), Z8
-	VADDPS  Z12, Z8, Z8
-	VMULPS  Z8, Z6, Z6
+	VMULPS      Z24, Z20, Z20
+	VMULPS      Z24, Z21, Z21
+	VMULPS      Z24, Z22, Z22
+	VMULPS      Z24, Z23, Z23
+	VADDPS      Z20, Z0, Z0
+	VADDPS      Z21, Z1, Z1
+	VADDPS      Z22, Z2, Z2
+	VADDPS      Z23, Z3, Z3
+	VFMADD231PS Z16, Z20, Z4
+	VFMADD231PS Z17, Z21, Z5
+	VFMADD231PS Z18, Z22, Z6
+	VFMADD231PS Z19, Z23, Z7
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, R11
+	ADDQ        $+64, R14
+	SUBQ        $+16, R13
+	JGE         cols6
+
+tail7:
+	ADDQ      $+16, R13
+	JZ        end8
+	VMOVUPS.Z (SI)(AX*1), K1, Z16
+	VMOVUPS.Z (SI)(CX*1), K1, Z17
+	VMOVUPS.Z (SI)(R11*1), K1, Z18
+	VMOVUPS.Z (SI)(R14*1), K1, Z19
+	VSUBPS    Z8, Z16, Z16
+	VSUBPS    Z9, Z17, Z17
+	VSUBPS    Z10, Z18, Z18
+	VSUBPS    Z11, Z19, Z19
+	VMULPS    Z12, Z16, Z16
+	VMULPS    Z13, Z17, Z17
+	VMULPS    Z14, Z18, Z18
+	VMULPS    Z15, Z19, Z19
+	VMOVUPS.Z (DX)(AX*1), K1, Z20
+	VMOVUPS.Z (DX)(CX*1), K1, Z21
+	VMOVUPS.Z (DX)(R11*1), K1, Z22
+	VMOVUPS.Z (DX)(R14*1), K1, Z23
+	TESTQ     R9, R9
+	JZ        skip12
+	VMOVUPS.Z (R9)(AX*1), K1, Z25
+	VADDPS    Z20, Z25, Z25
+	VADDPS    Z21, Z25, Z25
+	VADDPS    Z22, Z25, Z25
+	VADDPS    Z23, Z25, Z25
+	VMOVUPS   Z25, K1, (R9)(AX*1)
 
 skip12:
-	VADDPS      Z6, Z0, Z0
-	VFMADD231PS Z4, Z6, Z2
-	ADDQ        $+64, AX
-	SUBQ        $+16, R13
-	JGE         one4
-
-tail5:
-	ADDQ      $+16, R13
-	JZ        end6
-	VMOVUPS.Z (SI)(AX*1), K1, Z4
-	VSUBPS    Z10, Z4, Z4
-	VMULPS    Z11, Z4, Z4
-	VMOVUPS.Z (DX)(AX*1), K1, Z6
-	TESTQ     R9, R9
-	JZ        skip13
-	VMOVUPS.Z (R9)(AX*1), K1, Z8
-	VADDPS    Z6, Z8, Z8
-	VMOVUPS   Z8, K1, (R9)(AX*1)
+	TESTQ       R8, R8
+	JZ          skip13
+	VMOVUPS.Z   (R8)(AX*1), K1, Z25
+	VFMADD231PS Z20, Z16, Z25
+	VFMADD231PS Z21, Z17, Z25
+	VFMADD231PS Z22, Z18, Z25
+	VFMADD231PS Z23, Z19, Z25
+	VMOVUPS     Z25, K1, (R8)(AX*1)
 
 skip13:
-	TESTQ       R8, R8
-	JZ          skip14
-	VMOVUPS.Z   (R8)(AX*1), K1, Z8
-	VFMADD231PS Z4, Z6, Z8
-	VMOVUPS     Z8, K1, (R8)(AX*1)
+	TESTQ        BX, BX
+	JZ           skip14
+	VMOVUPS.Z    (BX)(AX*1), K1, Z24
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z24, Z24
 
 skip14:
-	TESTQ     BX, BX
-	JZ        skip15
-	VMOVUPS.Z (BX)(AX*1), K1, Z8
-	VADDPS    Z12, Z8, Z8
-	VMULPS    Z8, Z6, Z6
+	VMULPS      Z24, Z20, Z20
+	VMULPS      Z24, Z21, Z21
+	VMULPS      Z24, Z22, Z22
+	VMULPS      Z24, Z23, Z23
+	VADDPS      Z20, Z0, Z0
+	VADDPS      Z21, Z1, Z1
+	VADDPS      Z22, Z2, Z2
+	VADDPS      Z23, Z3, Z3
+	VFMADD231PS Z16, Z20, Z4
+	VFMADD231PS Z17, Z21, Z5
+	VFMADD231PS Z18, Z22, Z6
+	VFMADD231PS Z19, Z23, Z7
 
-skip15:
-	VADDPS      Z6, Z0, Z0
-	VFMADD231PS Z4, Z6, Z2
-
-end6:
-	VADDPS       Z1, Z0, Z0
-	VSHUFF32X4   $0x4e, Z0, Z0, Z13
-	VADDPS       Z13, Z0, Z0
-	VSHUFF32X4   $0xb1, Z0, Z0, Z13
-	VADDPS       Z13, Z0, Z0
-	VPERMILPS    $0x4e, Z0, Z13
-	VADDPS       Z13, Z0, Z0
-	VPERMILPS    $0xb1, Z0, Z13
-	VADDPS       Z13, Z0, Z0
-	VADDPS       Z3, Z2, Z2
-	VSHUFF32X4   $0x4e, Z2, Z2, Z13
-	VADDPS       Z13, Z2, Z2
-	VSHUFF32X4   $0xb1, Z2, Z2, Z13
-	VADDPS       Z13, Z2, Z2
-	VPERMILPS    $0x4e, Z2, Z13
-	VADDPS       Z13, Z2, Z2
-	VPERMILPS    $0xb1, Z2, Z13
-	VADDPS       Z13, Z2, Z2
-	VBROADCASTSS 124(R15), Z13
-	VMULPS       Z13, Z0, Z0
-	VBROADCASTSS 112(R15), Z13
-	VMULPS       Z13, Z2, Z2
-	XORQ         AX, AX
+end8:
+	VSHUFF32X4   $0x44, Z1, Z0, Z25
+	VSHUFF32X4   $0xee, Z1, Z0, Z0
+	VADDPS       Z25, Z0, Z0
+	VSHUFF32X4   $0x44, Z3, Z2, Z25
+	VSHUFF32X4   $0xee, Z3, Z2, Z2
+	VADDPS       Z25, Z2, Z2
+	VSHUFF32X4   $0x88, Z2, Z0, Z25
+	VSHUFF32X4   $0xdd, Z2, Z0, Z0
+	VADDPS       Z25, Z0, Z0
+	VPERMILPS    $0x4e, Z0, Z25
+	VADDPS       Z25, Z0, Z0
+	VPERMILPS    $0xb1, Z0, Z25
+	VADDPS       Z25, Z0, Z0
+	VBROADCASTSS 124(R15), Z25
+	VMULPS       Z25, Z0, Z0
+	VMOVAPS      Z0, Z25
+	VSHUFF32X4   $0x00, Z25, Z25, Z0
+	VSHUFF32X4   $0x55, Z25, Z25, Z1
+	VSHUFF32X4   $0xaa, Z25, Z25, Z2
+	VSHUFF32X4   $0xff, Z25, Z25, Z3
+	VSHUFF32X4   $0x44, Z5, Z4, Z25
+	VSHUFF32X4   $0xee, Z5, Z4, Z4
+	VADDPS       Z25, Z4, Z4
+	VSHUFF32X4   $0x44, Z7, Z6, Z25
+	VSHUFF32X4   $0xee, Z7, Z6, Z6
+	VADDPS       Z25, Z6, Z6
+	VSHUFF32X4   $0x88, Z6, Z4, Z25
+	VSHUFF32X4   $0xdd, Z6, Z4, Z4
+	VADDPS       Z25, Z4, Z4
+	VPERMILPS    $0x4e, Z4, Z25
+	VADDPS       Z25, Z4, Z4
+	VPERMILPS    $0xb1, Z4, Z25
+	VADDPS       Z25, Z4, Z4
+	VBROADCASTSS 112(R15), Z25
+	VMULPS       Z25, Z4, Z4
+	VMOVAPS      Z4, Z25
+	VSHUFF32X4   $0x00, Z25, Z25, Z4
+	VSHUFF32X4   $0x55, Z25, Z25, Z5
+	VSHUFF32X4   $0xaa, Z25, Z25, Z6
+	VSHUFF32X4   $0xff, Z25, Z25, Z7
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z13, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z15, Z7, Z7
 	MOVQ         8(R15), R13
-	SUBQ         $+32, R13
-	JL           rest17
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	LEAQ         (CX)(R13*4), R11
+	LEAQ         (R11)(R13*4), R14
+	SUBQ         $+16, R13
+	JL           tail16
 
-cols16:
-	VMOVUPS (SI)(AX*1), Z4
-	VMOVUPS 64(SI)(AX*1), Z5
-	VSUBPS  Z10, Z4, Z4
-	VSUBPS  Z10, Z5, Z5
-	VMULPS  Z11, Z4, Z4
-	VMULPS  Z11, Z5, Z5
-	VMOVUPS (DX)(AX*1), Z6
-	VMOVUPS 64(DX)(AX*1), Z7
-	TESTQ   BX, BX
-	JZ      skip21
-	VMOVUPS (BX)(AX*1), Z8
-	VMOVUPS 64(BX)(AX*1), Z9
-	VADDPS  Z12, Z8, Z8
-	VADDPS  Z12, Z9, Z9
-	VMULPS  Z8, Z6, Z6
-	VMULPS  Z9, Z7, Z7
+cols15:
+	VMOVUPS      (SI)(AX*1), Z16
+	VMOVUPS      (SI)(CX*1), Z17
+	VMOVUPS      (SI)(R11*1), Z18
+	VMOVUPS      (SI)(R14*1), Z19
+	VSUBPS       Z8, Z16, Z16
+	VSUBPS       Z9, Z17, Z17
+	VSUBPS       Z10, Z18, Z18
+	VSUBPS       Z11, Z19, Z19
+	VMOVUPS      (DX)(AX*1), Z20
+	VMOVUPS      (DX)(CX*1), Z21
+	VMOVUPS      (DX)(R11*1), Z22
+	VMOVUPS      (DX)(R14*1), Z23
+	TESTQ        BX, BX
+	JZ           skip18
+	VMOVUPS      (BX)(AX*1), Z24
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z24, Z24
+
+skip18:
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+	VSUBPS       Z0, Z20, Z20
+	VSUBPS       Z1, Z21, Z21
+	VSUBPS       Z2, Z22, Z22
+	VSUBPS       Z3, Z23, Z23
+	VFNMADD231PS Z4, Z16, Z20
+	VFNMADD231PS Z5, Z17, Z21
+	VFNMADD231PS Z6, Z18, Z22
+	VFNMADD231PS Z7, Z19, Z23
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	TESTQ        R10, R10
+	JZ           skip19
+	VMOVUPS      (R10)(AX*1), Z16
+	VMOVUPS      (R10)(CX*1), Z17
+	VMOVUPS      (R10)(R11*1), Z18
+	VMOVUPS      (R10)(R14*1), Z19
+
+skip19:
+	VFMADD213PS Z16, Z12, Z20
+	VFMADD213PS Z17, Z13, Z21
+	VFMADD213PS Z18, Z14, Z22
+	VFMADD213PS Z19, Z15, Z23
+	VMOVUPS     Z20, (DI)(AX*1)
+	VMOVUPS     Z21, (DI)(CX*1)
+	VMOVUPS     Z22, (DI)(R11*1)
+	VMOVUPS     Z23, (DI)(R14*1)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, R11
+	ADDQ        $+64, R14
+	SUBQ        $+16, R13
+	JGE         cols15
+
+tail16:
+	ADDQ         $+16, R13
+	JZ           end17
+	VMOVUPS.Z    (SI)(AX*1), K1, Z16
+	VMOVUPS.Z    (SI)(CX*1), K1, Z17
+	VMOVUPS.Z    (SI)(R11*1), K1, Z18
+	VMOVUPS.Z    (SI)(R14*1), K1, Z19
+	VSUBPS       Z8, Z16, Z16
+	VSUBPS       Z9, Z17, Z17
+	VSUBPS       Z10, Z18, Z18
+	VSUBPS       Z11, Z19, Z19
+	VMOVUPS.Z    (DX)(AX*1), K1, Z20
+	VMOVUPS.Z    (DX)(CX*1), K1, Z21
+	VMOVUPS.Z    (DX)(R11*1), K1, Z22
+	VMOVUPS.Z    (DX)(R14*1), K1, Z23
+	TESTQ        BX, BX
+	JZ           skip20
+	VMOVUPS.Z    (BX)(AX*1), K1, Z24
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z24, Z24
+
+skip20:
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+	VSUBPS       Z0, Z20, Z20
+	VSUBPS       Z1, Z21, Z21
+	VSUBPS       Z2, Z22, Z22
+	VSUBPS       Z3, Z23, Z23
+	VFNMADD231PS Z4, Z16, Z20
+	VFNMADD231PS Z5, Z17, Z21
+	VFNMADD231PS Z6, Z18, Z22
+	VFNMADD231PS Z7, Z19, Z23
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	TESTQ        R10, R10
+	JZ           skip21
+	VMOVUPS.Z    (R10)(AX*1), K1, Z16
+	VMOVUPS.Z    (R10)(CX*1), K1, Z17
+	VMOVUPS.Z    (R10)(R11*1), K1, Z18
+	VMOVUPS.Z    (R10)(R14*1), K1, Z19
 
 skip21:
-	VSUBPS       Z0, Z6, Z6
-	VSUBPS       Z0, Z7, Z7
-	VFNMADD231PS Z2, Z4, Z6
-	VFNMADD231PS Z2, Z5, Z7
-	VMULPS       Z11, Z6, Z6
-	VMULPS       Z11, Z7, Z7
-	TESTQ        R10, R10
-	JZ           skip22
-	VMOVUPS      (R10)(AX*1), Z8
-	VMOVUPS      64(R10)(AX*1), Z9
-	VADDPS       Z8, Z6, Z6
-	VADDPS       Z9, Z7, Z7
+	VFMADD213PS Z16, Z12, Z20
+	VFMADD213PS Z17, Z13, Z21
+	VFMADD213PS Z18, Z14, Z22
+	VFMADD213PS Z19, Z15, Z23
+	VMOVUPS     Z20, K1, (DI)(AX*1)
+	VMOVUPS     Z21, K1, (DI)(CX*1)
+	VMOVUPS     Z22, K1, (DI)(R11*1)
+	VMOVUPS     Z23, K1, (DI)(R14*1)
+
+end17:
+	TESTQ  DI, DI
+	JZ     skip22
+	IMUL3Q $0x10, 8(R15), R14
+	ADDQ   R14, DI
 
 skip22:
-	VMOVUPS Z6, (DI)(AX*1)
-	VMOVUPS Z7, 64(DI)(AX*1)
-	ADDQ    $+128, AX
-	SUBQ    $+32, R13
-	JGE     cols16
-
-rest17:
-	ADDQ $+16, R13
-	JL   tail19
-
-one18:
-	VMOVUPS (SI)(AX*1), Z4
-	VSUBPS  Z10, Z4, Z4
-	VMULPS  Z11, Z4, Z4
-	VMOVUPS (DX)(AX*1), Z6
-	TESTQ   BX, BX
-	JZ      skip23
-	VMOVUPS (BX)(AX*1), Z8
-	VADDPS  Z12, Z8, Z8
-	VMULPS  Z8, Z6, Z6
+	TESTQ  SI, SI
+	JZ     skip23
+	IMUL3Q $0x10, 8(R15), R14
+	ADDQ   R14, SI
 
 skip23:
-	VSUBPS       Z0, Z6, Z6
-	VFNMADD231PS Z2, Z4, Z6
-	VMULPS       Z11, Z6, Z6
-	TESTQ        R10, R10
-	JZ           skip24
-	VMOVUPS      (R10)(AX*1), Z8
-	VADDPS       Z8, Z6, Z6
+	TESTQ  DX, DX
+	JZ     skip24
+	IMUL3Q $0x10, 8(R15), R14
+	ADDQ   R14, DX
 
 skip24:
-	VMOVUPS Z6, (DI)(AX*1)
-	ADDQ    $+64, AX
-	SUBQ    $+16, R13
-	JGE     one18
-
-tail19:
-	ADDQ      $+16, R13
-	JZ        end20
-	VMOVUPS.Z (SI)(AX*1), K1, Z4
-	VSUBPS    Z10, Z4, Z4
-	VMULPS    Z11, Z4, Z4
-	VMOVUPS.Z (DX)(AX*1), K1, Z6
-	TESTQ     BX, BX
-	JZ        skip25
-	VMOVUPS.Z (BX)(AX*1), K1, Z8
-	VADDPS    Z12, Z8, Z8
-	VMULPS    Z8, Z6, Z6
+	TESTQ  R10, R10
+	JZ     skip25
+	IMUL3Q $0x10, 8(R15), R14
+	ADDQ   R14, R10
 
 skip25:
-	VSUBPS       Z0, Z6, Z6
-	VFNMADD231PS Z2, Z4, Z6
-	VMULPS       Z11, Z6, Z6
-	TESTQ        R10, R10
+	SUBQ $+4, R12
+	JGE  rows1
+
+rest2:
+	ADDQ $+4, R12
+	JZ   end3
+
+row:
+	VPXORD       Z2, Z2, Z2
+	MOVQ         80(R15), R14
+	TESTQ        R14, R14
 	JZ           skip26
-	VMOVUPS.Z    (R10)(AX*1), K1, Z8
-	VADDPS       Z8, Z6, Z6
+	VBROADCASTSS (R14), Z2
+	ADDQ         $0x04, 80(R15)
 
 skip26:
-	VMOVUPS Z6, K1, (DI)(AX*1)
-
-end20:
-	TESTQ R10, R10
-	JZ    skip27
-	MOVQ  8(R15), R14
-	LEAQ  (R10)(R14*4), R10
+	MOVQ         88(R15), R14
+	TESTQ        R14, R14
+	JZ           skip27
+	VBROADCASTSS (R14), Z3
+	ADDQ         $0x04, 88(R15)
 
 skip27:
-	MOVQ 8(R15), R14
-	LEAQ (DI)(R14*4), DI
-	MOVQ 8(R15), R14
-	LEAQ (SI)(R14*4), SI
-	MOVQ 8(R15), R14
-	LEAQ (DX)(R14*4), DX
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VBROADCASTSS f3f800000<>+0(SB), Z6
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+16, R13
+	JL           tail29
+
+cols28:
+	VMOVUPS (SI)(AX*1), Z4
+	VSUBPS  Z2, Z4, Z4
+	VMULPS  Z3, Z4, Z4
+	VMOVUPS (DX)(AX*1), Z5
+	TESTQ   R9, R9
+	JZ      skip31
+	VMOVUPS (R9)(AX*1), Z7
+	VADDPS  Z5, Z7, Z7
+	VMOVUPS Z7, (R9)(AX*1)
+
+skip31:
+	TESTQ       R8, R8
+	JZ          skip32
+	VMOVUPS     (R8)(AX*1), Z7
+	VFMADD231PS Z5, Z4, Z7
+	VMOVUPS     Z7, (R8)(AX*1)
+
+skip32:
+	TESTQ        BX, BX
+	JZ           skip33
+	VMOVUPS      (BX)(AX*1), Z6
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z6, Z6
+
+skip33:
+	VMULPS      Z6, Z5, Z5
+	VADDPS      Z5, Z0, Z0
+	VFMADD231PS Z4, Z5, Z1
+	ADDQ        $+64, AX
+	SUBQ        $+16, R13
+	JGE         cols28
+
+tail29:
+	ADDQ      $+16, R13
+	JZ        end30
+	VMOVUPS.Z (SI)(AX*1), K1, Z4
+	VSUBPS    Z2, Z4, Z4
+	VMULPS    Z3, Z4, Z4
+	VMOVUPS.Z (DX)(AX*1), K1, Z5
+	TESTQ     R9, R9
+	JZ        skip34
+	VMOVUPS.Z (R9)(AX*1), K1, Z7
+	VADDPS    Z5, Z7, Z7
+	VMOVUPS   Z7, K1, (R9)(AX*1)
+
+skip34:
+	TESTQ       R8, R8
+	JZ          skip35
+	VMOVUPS.Z   (R8)(AX*1), K1, Z7
+	VFMADD231PS Z5, Z4, Z7
+	VMOVUPS     Z7, K1, (R8)(AX*1)
+
+skip35:
+	TESTQ        BX, BX
+	JZ           skip36
+	VMOVUPS.Z    (BX)(AX*1), K1, Z6
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z6, Z6
+
+skip36:
+	VMULPS      Z6, Z5, Z5
+	VADDPS      Z5, Z0, Z0
+	VFMADD231PS Z4, Z5, Z1
+
+end30:
+	VSHUFF32X4   $0x4e, Z0, Z0, Z7
+	VADDPS       Z7, Z0, Z0
+	VSHUFF32X4   $0xb1, Z0, Z0, Z7
+	VADDPS       Z7, Z0, Z0
+	VPERMILPS    $0x4e, Z0, Z7
+	VADDPS       Z7, Z0, Z0
+	VPERMILPS    $0xb1, Z0, Z7
+	VADDPS       Z7, Z0, Z0
+	VBROADCASTSS 124(R15), Z7
+	VMULPS       Z7, Z0, Z0
+	VMOVAPS      Z0, Z7
+	VMOVAPS      Z7, Z0
+	VSHUFF32X4   $0x4e, Z1, Z1, Z7
+	VADDPS       Z7, Z1, Z1
+	VSHUFF32X4   $0xb1, Z1, Z1, Z7
+	VADDPS       Z7, Z1, Z1
+	VPERMILPS    $0x4e, Z1, Z7
+	VADDPS       Z7, Z1, Z1
+	VPERMILPS    $0xb1, Z1, Z7
+	VADDPS       Z7, Z1, Z1
+	VBROADCASTSS 112(R15), Z7
+	VMULPS       Z7, Z1, Z1
+	VMOVAPS      Z1, Z7
+	VMOVAPS      Z7, Z1
+	VMULPS       Z3, Z1, Z1
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+16, R13
+	JL           tail38
+
+cols37:
+	VMOVUPS      (SI)(AX*1), Z4
+	VSUBPS       Z2, Z4, Z4
+	VMOVUPS      (DX)(AX*1), Z5
+	TESTQ        BX, BX
+	JZ           skip40
+	VMOVUPS      (BX)(AX*1), Z6
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z6, Z6
+
+skip40:
+	VMULPS       Z6, Z5, Z5
+	VSUBPS       Z0, Z5, Z5
+	VFNMADD231PS Z1, Z4, Z5
+	VPXORD       Z4, Z4, Z4
+	TESTQ        R10, R10
+	JZ           skip41
+	VMOVUPS      (R10)(AX*1), Z4
+
+skip41:
+	VFMADD213PS Z4, Z3, Z5
+	VMOVUPS     Z5, (DI)(AX*1)
+	ADDQ        $+64, AX
+	SUBQ        $+16, R13
+	JGE         cols37
+
+tail38:
+	ADDQ         $+16, R13
+	JZ           end39
+	VMOVUPS.Z    (SI)(AX*1), K1, Z4
+	VSUBPS       Z2, Z4, Z4
+	VMOVUPS.Z    (DX)(AX*1), K1, Z5
+	TESTQ        BX, BX
+	JZ           skip42
+	VMOVUPS.Z    (BX)(AX*1), K1, Z6
+	VBROADCASTSS 116(R15), Z30
+	VADDPS       Z30, Z6, Z6
+
+skip42:
+	VMULPS       Z6, Z5, Z5
+	VSUBPS       Z0, Z5, Z5
+	VFNMADD231PS Z1, Z4, Z5
+	VPXORD       Z4, Z4, Z4
+	TESTQ        R10, R10
+	JZ           skip43
+	VMOVUPS.Z    (R10)(AX*1), K1, Z4
+
+skip43:
+	VFMADD213PS Z4, Z3, Z5
+	VMOVUPS     Z5, K1, (DI)(AX*1)
+
+end39:
+	TESTQ  DI, DI
+	JZ     skip44
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, DI
+
+skip44:
+	TESTQ  SI, SI
+	JZ     skip45
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, SI
+
+skip45:
+	TESTQ  DX, DX
+	JZ     skip46
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, DX
+
+skip46:
+	TESTQ  R10, R10
+	JZ     skip47
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, R10
+
+skip47:
 	DECQ R12
 	JNZ  row
+
+end3:
 	VZEROUPPER
 	RET
 
@@ -4125,7 +4761,7 @@ TEXT ·dyt512(SB), NOSPLIT, $0-8
 	MOVQ         16(R15), DI
 	MOVQ         24(R15), SI
 	MOVQ         40(R15), BX
-	MOVQ         48(R15), R11
+	MOVQ         48(R15), R9
 	VBROADCASTSS f3fb8aa3b<>+0(SB), Z21
 	VBROADCASTSS fc3160000<>+0(SB), Z22
 	VBROADCASTSS f3f800000<>+0(SB), Z23
@@ -4242,12 +4878,12 @@ cols1:
 	VMULPS       Z11, Z15, Z15
 
 skip6:
-	TESTQ   R11, R11
+	TESTQ   R9, R9
 	JZ      skip7
-	VMOVUPS (R11)(AX*1), Z8
-	VMOVUPS 64(R11)(AX*1), Z9
-	VMOVUPS 128(R11)(AX*1), Z10
-	VMOVUPS 192(R11)(AX*1), Z11
+	VMOVUPS (R9)(AX*1), Z8
+	VMOVUPS 64(R9)(AX*1), Z9
+	VMOVUPS 128(R9)(AX*1), Z10
+	VMOVUPS 192(R9)(AX*1), Z11
 	VADDPS  Z8, Z12, Z12
 	VADDPS  Z9, Z13, Z13
 	VADDPS  Z10, Z14, Z14
@@ -4297,9 +4933,9 @@ one3:
 	VMULPS       Z8, Z12, Z12
 
 skip8:
-	TESTQ   R11, R11
+	TESTQ   R9, R9
 	JZ      skip9
-	VMOVUPS (R11)(AX*1), Z8
+	VMOVUPS (R9)(AX*1), Z8
 	VADDPS  Z8, Z12, Z12
 
 skip9:
@@ -4341,9 +4977,9 @@ tail4:
 	VMULPS       Z8, Z12, Z12
 
 skip10:
-	TESTQ     R11, R11
+	TESTQ     R9, R9
 	JZ        skip11
-	VMOVUPS.Z (R11)(AX*1), K1, Z8
+	VMOVUPS.Z (R9)(AX*1), K1, Z8
 	VADDPS    Z8, Z12, Z12
 
 skip11:
@@ -9458,636 +10094,1036 @@ DATA f3e5b33b5<>+0(SB)/4, $0x3e5b33b5
 GLOBL f3e5b33b5<>(SB), RODATA|NOPTR, $4
 
 // func layerNorm256(args *rowArgs)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, FMA3
 TEXT ·layerNorm256(SB), NOSPLIT, $0-8
-	MOVQ         args+0(FP), R15
-	MOVQ         8(R15), CX
-	ANDQ         $+7, CX
-	NEGQ         CX
-	LEAQ         maskWindow<>+128(SB), R14
-	VMOVUPS      (R14)(CX*4), Y15
-	MOVQ         (R15), R12
-	MOVQ         16(R15), DI
-	MOVQ         24(R15), SI
-	MOVQ         40(R15), BX
-	MOVQ         48(R15), R11
+	MOVQ    args+0(FP), R15
+	MOVQ    8(R15), CX
+	ANDQ    $+7, CX
+	NEGQ    CX
+	LEAQ    maskWindow<>+128(SB), R14
+	VMOVUPS (R14)(CX*4), Y15
+	MOVQ    (R15), R12
+	MOVQ    16(R15), DI
+	MOVQ    24(R15), SI
+	MOVQ    40(R15), BX
+	MOVQ    48(R15), R9
+	SUBQ    $+2, R12
+	JL      rest2
+
+rows1:
 	VBROADCASTSS 112(R15), Y9
-	VBROADCASTSS 116(R15), Y10
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	SUBQ         $+8, R13
+	JL           tail5
 
-row:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	XORQ   AX, AX
-	MOVQ   8(R15), R13
-	SUBQ   $+16, R13
-	JL     rest2
-
-cols1:
-	VMOVUPS (SI)(AX*1), Y4
-	VMOVUPS 32(SI)(AX*1), Y5
-	VADDPS  Y4, Y0, Y0
-	VADDPS  Y5, Y1, Y1
-	ADDQ    $+64, AX
-	SUBQ    $+16, R13
-	JGE     cols1
-
-rest2:
-	ADDQ $+8, R13
-	JL   tail4
-
-one3:
-	VMOVUPS (SI)(AX*1), Y4
-	VADDPS  Y4, Y0, Y0
+cols4:
+	VMOVUPS (SI)(AX*1), Y2
+	VMOVUPS (SI)(CX*1), Y3
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y3, Y1, Y1
 	ADDQ    $+32, AX
+	ADDQ    $+32, CX
 	SUBQ    $+8, R13
-	JGE     one3
+	JGE     cols4
 
-tail4:
+tail5:
 	ADDQ       $+8, R13
-	JZ         end5
-	VMASKMOVPS (SI)(AX*1), Y15, Y4
-	VADDPS     Y4, Y0, Y0
+	JZ         end6
+	VMASKMOVPS (SI)(AX*1), Y15, Y2
+	VMASKMOVPS (SI)(CX*1), Y15, Y3
+	VADDPS     Y2, Y0, Y0
+	VADDPS     Y3, Y1, Y1
 
-end5:
-	VADDPS     Y1, Y0, Y0
-	VPERM2F128 $0x01, Y0, Y0, Y11
-	VADDPS     Y11, Y0, Y0
-	VPERMILPS  $0x4e, Y0, Y11
-	VADDPS     Y11, Y0, Y0
-	VPERMILPS  $0xb1, Y0, Y11
-	VADDPS     Y11, Y0, Y0
-	VMULPS     Y9, Y0, Y8
+end6:
+	VPERM2F128 $0x20, Y1, Y0, Y8
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VADDPS     Y8, Y0, Y0
+	VPERMILPS  $0x4e, Y0, Y8
+	VADDPS     Y8, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y8
+	VADDPS     Y8, Y0, Y0
+	VMULPS     Y9, Y0, Y0
+	VPERM2F128 $0x00, Y0, Y0, Y4
+	VPERM2F128 $0x11, Y0, Y0, Y5
 	MOVQ       80(R15), R14
-	VMOVSS     X8, (R14)
-	ADDQ       $0x04, 80(R15)
+	VMOVSS     X4, (R14)
+	VMOVSS     X5, 4(R14)
+	ADDQ       $0x08, 80(R15)
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
-	XORQ       AX, AX
 	MOVQ       8(R15), R13
-	SUBQ       $+16, R13
-	JL         rest7
+	XORQ       AX, AX
+	LEAQ       (AX)(R13*4), CX
+	SUBQ       $+8, R13
+	JL         tail8
 
-cols6:
-	VMOVUPS     (SI)(AX*1), Y4
-	VMOVUPS     32(SI)(AX*1), Y5
-	VSUBPS      Y8, Y4, Y4
-	VSUBPS      Y8, Y5, Y5
-	VFMADD231PS Y4, Y4, Y0
-	VFMADD231PS Y5, Y5, Y1
-	ADDQ        $+64, AX
-	SUBQ        $+16, R13
-	JGE         cols6
-
-rest7:
-	ADDQ $+8, R13
-	JL   tail9
-
-one8:
-	VMOVUPS     (SI)(AX*1), Y4
-	VSUBPS      Y8, Y4, Y4
-	VFMADD231PS Y4, Y4, Y0
+cols7:
+	VMOVUPS     (SI)(AX*1), Y2
+	VMOVUPS     (SI)(CX*1), Y3
+	VSUBPS      Y4, Y2, Y2
+	VSUBPS      Y5, Y3, Y3
+	VFMADD231PS Y2, Y2, Y0
+	VFMADD231PS Y3, Y3, Y1
 	ADDQ        $+32, AX
+	ADDQ        $+32, CX
 	SUBQ        $+8, R13
-	JGE         one8
+	JGE         cols7
 
-tail9:
+tail8:
 	ADDQ        $+8, R13
-	JZ          end10
-	VMASKMOVPS  (SI)(AX*1), Y15, Y4
-	VSUBPS      Y8, Y4, Y4
-	VANDPS      Y15, Y4, Y4
-	VFMADD231PS Y4, Y4, Y0
+	JZ          end9
+	VMASKMOVPS  (SI)(AX*1), Y15, Y2
+	VMASKMOVPS  (SI)(CX*1), Y15, Y3
+	VSUBPS      Y4, Y2, Y2
+	VSUBPS      Y5, Y3, Y3
+	VANDPS      Y15, Y2, Y2
+	VANDPS      Y15, Y3, Y3
+	VFMADD231PS Y2, Y2, Y0
+	VFMADD231PS Y3, Y3, Y1
 
-end10:
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x01, Y0, Y0, Y11
-	VADDPS       Y11, Y0, Y0
-	VPERMILPS    $0x4e, Y0, Y11
-	VADDPS       Y11, Y0, Y0
-	VPERMILPS    $0xb1, Y0, Y11
-	VADDPS       Y11, Y0, Y0
-	VMOVSS       120(R15), X14
-	VFMADD213SS  X14, X9, X0
-	VSQRTSS      X0, X0, X0
-	VMOVSS       f3f800000<>+0(SB), X14
-	VDIVSS       X0, X14, X0
-	VBROADCASTSS X0, Y0
+end9:
+	VPERM2F128   $0x20, Y1, Y0, Y8
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y8, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y8
+	VADDPS       Y8, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y8
+	VADDPS       Y8, Y0, Y0
+	VBROADCASTSS 120(R15), Y14
+	VFMADD213PS  Y14, Y9, Y0
+	VSQRTPS      Y0, Y0
+	VBROADCASTSS f3f800000<>+0(SB), Y14
+	VDIVPS       Y0, Y14, Y0
+	VPERM2F128   $0x00, Y0, Y0, Y6
+	VPERM2F128   $0x11, Y0, Y0, Y7
 	MOVQ         88(R15), R14
-	VMOVSS       X0, (R14)
-	ADDQ         $0x04, 88(R15)
-	XORQ         AX, AX
+	VMOVSS       X6, (R14)
+	VMOVSS       X7, 4(R14)
+	ADDQ         $0x08, 88(R15)
+	VBROADCASTSS f3f800000<>+0(SB), Y8
+	VXORPS       Y9, Y9, Y9
 	MOVQ         8(R15), R13
-	SUBQ         $+16, R13
-	JL           rest12
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	SUBQ         $+8, R13
+	JL           tail11
 
-cols11:
-	VMOVUPS (SI)(AX*1), Y4
-	VMOVUPS 32(SI)(AX*1), Y5
-	VSUBPS  Y8, Y4, Y4
-	VSUBPS  Y8, Y5, Y5
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y0, Y5, Y5
-	TESTQ   BX, BX
-	JZ      skip16
-	VMOVUPS (BX)(AX*1), Y6
-	VMOVUPS 32(BX)(AX*1), Y7
-	VMULPS  Y6, Y4, Y4
-	VMULPS  Y7, Y5, Y5
+cols10:
+	VMOVUPS      (SI)(AX*1), Y2
+	VMOVUPS      (SI)(CX*1), Y3
+	VSUBPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	TESTQ        BX, BX
+	JZ           skip13
+	VMOVUPS      (BX)(AX*1), Y8
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y8, Y8
+
+skip13:
+	TESTQ   R9, R9
+	JZ      skip14
+	VMOVUPS (R9)(AX*1), Y9
+
+skip14:
+	VFMADD213PS Y9, Y8, Y2
+	VFMADD213PS Y9, Y8, Y3
+	VMOVUPS     Y2, (DI)(AX*1)
+	VMOVUPS     Y3, (DI)(CX*1)
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	SUBQ        $+8, R13
+	JGE         cols10
+
+tail11:
+	ADDQ         $+8, R13
+	JZ           end12
+	VMASKMOVPS   (SI)(AX*1), Y15, Y2
+	VMASKMOVPS   (SI)(CX*1), Y15, Y3
+	VSUBPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	TESTQ        BX, BX
+	JZ           skip15
+	VMASKMOVPS   (BX)(AX*1), Y15, Y8
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y8, Y8
+
+skip15:
+	TESTQ      R9, R9
+	JZ         skip16
+	VMASKMOVPS (R9)(AX*1), Y15, Y9
 
 skip16:
-	TESTQ   R11, R11
-	JZ      skip17
-	VMOVUPS (R11)(AX*1), Y6
-	VMOVUPS 32(R11)(AX*1), Y7
-	VADDPS  Y6, Y4, Y4
-	VADDPS  Y7, Y5, Y5
+	VFMADD213PS Y9, Y8, Y2
+	VFMADD213PS Y9, Y8, Y3
+	VMASKMOVPS  Y2, Y15, (DI)(AX*1)
+	VMASKMOVPS  Y3, Y15, (DI)(CX*1)
+
+end12:
+	TESTQ  DI, DI
+	JZ     skip17
+	IMUL3Q $0x08, 8(R15), R14
+	ADDQ   R14, DI
 
 skip17:
-	VMOVUPS Y4, (DI)(AX*1)
-	VMOVUPS Y5, 32(DI)(AX*1)
-	ADDQ    $+64, AX
-	SUBQ    $+16, R13
-	JGE     cols11
-
-rest12:
-	ADDQ $+8, R13
-	JL   tail14
-
-one13:
-	VMOVUPS (SI)(AX*1), Y4
-	VSUBPS  Y8, Y4, Y4
-	VMULPS  Y0, Y4, Y4
-	TESTQ   BX, BX
-	JZ      skip18
-	VMOVUPS (BX)(AX*1), Y6
-	VMULPS  Y6, Y4, Y4
+	TESTQ  SI, SI
+	JZ     skip18
+	IMUL3Q $0x08, 8(R15), R14
+	ADDQ   R14, SI
 
 skip18:
-	TESTQ   R11, R11
-	JZ      skip19
-	VMOVUPS (R11)(AX*1), Y6
-	VADDPS  Y6, Y4, Y4
+	SUBQ $+2, R12
+	JGE  rows1
 
-skip19:
-	VMOVUPS Y4, (DI)(AX*1)
+rest2:
+	ADDQ $+2, R12
+	JZ   end3
+
+row:
+	VBROADCASTSS 112(R15), Y5
+	VXORPS       Y0, Y0, Y0
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+8, R13
+	JL           tail20
+
+cols19:
+	VMOVUPS (SI)(AX*1), Y1
+	VADDPS  Y1, Y0, Y0
 	ADDQ    $+32, AX
 	SUBQ    $+8, R13
-	JGE     one13
+	JGE     cols19
 
-tail14:
+tail20:
 	ADDQ       $+8, R13
-	JZ         end15
-	VMASKMOVPS (SI)(AX*1), Y15, Y4
-	VSUBPS     Y8, Y4, Y4
-	VMULPS     Y0, Y4, Y4
-	TESTQ      BX, BX
-	JZ         skip20
-	VMASKMOVPS (BX)(AX*1), Y15, Y6
-	VMULPS     Y6, Y4, Y4
+	JZ         end21
+	VMASKMOVPS (SI)(AX*1), Y15, Y1
+	VADDPS     Y1, Y0, Y0
 
-skip20:
-	TESTQ      R11, R11
-	JZ         skip21
-	VMASKMOVPS (R11)(AX*1), Y15, Y6
-	VADDPS     Y6, Y4, Y4
+end21:
+	VPERM2F128 $0x01, Y0, Y0, Y4
+	VADDPS     Y4, Y0, Y0
+	VPERMILPS  $0x4e, Y0, Y4
+	VADDPS     Y4, Y0, Y0
+	VPERMILPS  $0xb1, Y0, Y4
+	VADDPS     Y4, Y0, Y0
+	VMULPS     Y5, Y0, Y0
+	VMOVAPS    Y0, Y2
+	MOVQ       80(R15), R14
+	VMOVSS     X2, (R14)
+	ADDQ       $0x04, 80(R15)
+	VXORPS     Y0, Y0, Y0
+	MOVQ       8(R15), R13
+	XORQ       AX, AX
+	SUBQ       $+8, R13
+	JL         tail23
 
-skip21:
-	VMASKMOVPS Y4, Y15, (DI)(AX*1)
+cols22:
+	VMOVUPS     (SI)(AX*1), Y1
+	VSUBPS      Y2, Y1, Y1
+	VFMADD231PS Y1, Y1, Y0
+	ADDQ        $+32, AX
+	SUBQ        $+8, R13
+	JGE         cols22
 
-end15:
-	MOVQ 8(R15), R14
-	LEAQ (DI)(R14*4), DI
-	MOVQ 8(R15), R14
-	LEAQ (SI)(R14*4), SI
+tail23:
+	ADDQ        $+8, R13
+	JZ          end24
+	VMASKMOVPS  (SI)(AX*1), Y15, Y1
+	VSUBPS      Y2, Y1, Y1
+	VANDPS      Y15, Y1, Y1
+	VFMADD231PS Y1, Y1, Y0
+
+end24:
+	VPERM2F128   $0x01, Y0, Y0, Y4
+	VADDPS       Y4, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y4
+	VADDPS       Y4, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y4
+	VADDPS       Y4, Y0, Y0
+	VBROADCASTSS 120(R15), Y14
+	VFMADD213PS  Y14, Y5, Y0
+	VSQRTPS      Y0, Y0
+	VBROADCASTSS f3f800000<>+0(SB), Y14
+	VDIVPS       Y0, Y14, Y0
+	VMOVAPS      Y0, Y3
+	MOVQ         88(R15), R14
+	VMOVSS       X3, (R14)
+	ADDQ         $0x04, 88(R15)
+	VBROADCASTSS f3f800000<>+0(SB), Y4
+	VXORPS       Y5, Y5, Y5
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+8, R13
+	JL           tail26
+
+cols25:
+	VMOVUPS      (SI)(AX*1), Y1
+	VSUBPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	TESTQ        BX, BX
+	JZ           skip28
+	VMOVUPS      (BX)(AX*1), Y4
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y4, Y4
+
+skip28:
+	TESTQ   R9, R9
+	JZ      skip29
+	VMOVUPS (R9)(AX*1), Y5
+
+skip29:
+	VFMADD213PS Y5, Y4, Y1
+	VMOVUPS     Y1, (DI)(AX*1)
+	ADDQ        $+32, AX
+	SUBQ        $+8, R13
+	JGE         cols25
+
+tail26:
+	ADDQ         $+8, R13
+	JZ           end27
+	VMASKMOVPS   (SI)(AX*1), Y15, Y1
+	VSUBPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	TESTQ        BX, BX
+	JZ           skip30
+	VMASKMOVPS   (BX)(AX*1), Y15, Y4
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y4, Y4
+
+skip30:
+	TESTQ      R9, R9
+	JZ         skip31
+	VMASKMOVPS (R9)(AX*1), Y15, Y5
+
+skip31:
+	VFMADD213PS Y5, Y4, Y1
+	VMASKMOVPS  Y1, Y15, (DI)(AX*1)
+
+end27:
+	TESTQ  DI, DI
+	JZ     skip32
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, DI
+
+skip32:
+	TESTQ  SI, SI
+	JZ     skip33
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, SI
+
+skip33:
 	DECQ R12
 	JNZ  row
+
+end3:
 	VZEROUPPER
 	RET
 
 // func rmsNorm256(args *rowArgs)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, FMA3
 TEXT ·rmsNorm256(SB), NOSPLIT, $0-8
-	MOVQ         args+0(FP), R15
-	MOVQ         8(R15), CX
-	ANDQ         $+7, CX
-	NEGQ         CX
-	LEAQ         maskWindow<>+128(SB), R14
-	VMOVUPS      (R14)(CX*4), Y15
-	MOVQ         (R15), R12
-	MOVQ         16(R15), DI
-	MOVQ         24(R15), SI
-	MOVQ         40(R15), BX
-	MOVQ         48(R15), R11
+	MOVQ    args+0(FP), R15
+	MOVQ    8(R15), CX
+	ANDQ    $+7, CX
+	NEGQ    CX
+	LEAQ    maskWindow<>+128(SB), R14
+	VMOVUPS (R14)(CX*4), Y15
+	MOVQ    (R15), R12
+	MOVQ    16(R15), DI
+	MOVQ    24(R15), SI
+	MOVQ    40(R15), BX
+	MOVQ    48(R15), R9
+	SUBQ    $+2, R12
+	JL      rest2
+
+rows1:
 	VBROADCASTSS 112(R15), Y9
-	VBROADCASTSS 116(R15), Y10
-
-row:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	XORQ   AX, AX
-	MOVQ   8(R15), R13
-	SUBQ   $+16, R13
-	JL     rest2
-
-cols1:
-	VMOVUPS     (SI)(AX*1), Y4
-	VMOVUPS     32(SI)(AX*1), Y5
-	VFMADD231PS Y4, Y4, Y0
-	VFMADD231PS Y5, Y5, Y1
-	ADDQ        $+64, AX
-	SUBQ        $+16, R13
-	JGE         cols1
-
-rest2:
-	ADDQ $+8, R13
-	JL   tail4
-
-one3:
-	VMOVUPS     (SI)(AX*1), Y4
-	VFMADD231PS Y4, Y4, Y0
-	ADDQ        $+32, AX
-	SUBQ        $+8, R13
-	JGE         one3
-
-tail4:
-	ADDQ        $+8, R13
-	JZ          end5
-	VMASKMOVPS  (SI)(AX*1), Y15, Y4
-	VFMADD231PS Y4, Y4, Y0
-
-end5:
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x01, Y0, Y0, Y11
-	VADDPS       Y11, Y0, Y0
-	VPERMILPS    $0x4e, Y0, Y11
-	VADDPS       Y11, Y0, Y0
-	VPERMILPS    $0xb1, Y0, Y11
-	VADDPS       Y11, Y0, Y0
-	VMOVSS       120(R15), X14
-	VFMADD213SS  X14, X9, X0
-	VSQRTSS      X0, X0, X0
-	VMOVSS       f3f800000<>+0(SB), X14
-	VDIVSS       X0, X14, X0
-	VBROADCASTSS X0, Y0
-	MOVQ         88(R15), R14
-	VMOVSS       X0, (R14)
-	ADDQ         $0x04, 88(R15)
-	XORQ         AX, AX
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
 	MOVQ         8(R15), R13
-	SUBQ         $+16, R13
-	JL           rest7
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	SUBQ         $+8, R13
+	JL           tail5
 
-cols6:
-	VMOVUPS (SI)(AX*1), Y4
-	VMOVUPS 32(SI)(AX*1), Y5
-	VMULPS  Y0, Y4, Y4
-	VMULPS  Y0, Y5, Y5
-	TESTQ   BX, BX
-	JZ      skip11
-	VMOVUPS (BX)(AX*1), Y6
-	VMOVUPS 32(BX)(AX*1), Y7
-	VADDPS  Y10, Y6, Y6
-	VADDPS  Y10, Y7, Y7
-	VMULPS  Y6, Y4, Y4
-	VMULPS  Y7, Y5, Y5
+cols4:
+	VMOVUPS     (SI)(AX*1), Y2
+	VMOVUPS     (SI)(CX*1), Y3
+	VFMADD231PS Y2, Y2, Y0
+	VFMADD231PS Y3, Y3, Y1
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	SUBQ        $+8, R13
+	JGE         cols4
+
+tail5:
+	ADDQ        $+8, R13
+	JZ          end6
+	VMASKMOVPS  (SI)(AX*1), Y15, Y2
+	VMASKMOVPS  (SI)(CX*1), Y15, Y3
+	VANDPS      Y15, Y2, Y2
+	VANDPS      Y15, Y3, Y3
+	VFMADD231PS Y2, Y2, Y0
+	VFMADD231PS Y3, Y3, Y1
+
+end6:
+	VPERM2F128   $0x20, Y1, Y0, Y8
+	VPERM2F128   $0x31, Y1, Y0, Y0
+	VADDPS       Y8, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y8
+	VADDPS       Y8, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y8
+	VADDPS       Y8, Y0, Y0
+	VBROADCASTSS 120(R15), Y14
+	VFMADD213PS  Y14, Y9, Y0
+	VSQRTPS      Y0, Y0
+	VBROADCASTSS f3f800000<>+0(SB), Y14
+	VDIVPS       Y0, Y14, Y0
+	VPERM2F128   $0x00, Y0, Y0, Y6
+	VPERM2F128   $0x11, Y0, Y0, Y7
+	MOVQ         88(R15), R14
+	VMOVSS       X6, (R14)
+	VMOVSS       X7, 4(R14)
+	ADDQ         $0x08, 88(R15)
+	VBROADCASTSS f3f800000<>+0(SB), Y8
+	VXORPS       Y9, Y9, Y9
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	SUBQ         $+8, R13
+	JL           tail8
+
+cols7:
+	VMOVUPS      (SI)(AX*1), Y2
+	VMOVUPS      (SI)(CX*1), Y3
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	TESTQ        BX, BX
+	JZ           skip10
+	VMOVUPS      (BX)(AX*1), Y8
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y8, Y8
+
+skip10:
+	VMULPS  Y8, Y2, Y2
+	VMULPS  Y8, Y3, Y3
+	VMOVUPS Y2, (DI)(AX*1)
+	VMOVUPS Y3, (DI)(CX*1)
+	ADDQ    $+32, AX
+	ADDQ    $+32, CX
+	SUBQ    $+8, R13
+	JGE     cols7
+
+tail8:
+	ADDQ         $+8, R13
+	JZ           end9
+	VMASKMOVPS   (SI)(AX*1), Y15, Y2
+	VMASKMOVPS   (SI)(CX*1), Y15, Y3
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	TESTQ        BX, BX
+	JZ           skip11
+	VMASKMOVPS   (BX)(AX*1), Y15, Y8
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y8, Y8
 
 skip11:
-	VMOVUPS Y4, (DI)(AX*1)
-	VMOVUPS Y5, 32(DI)(AX*1)
-	ADDQ    $+64, AX
-	SUBQ    $+16, R13
-	JGE     cols6
+	VMULPS     Y8, Y2, Y2
+	VMULPS     Y8, Y3, Y3
+	VMASKMOVPS Y2, Y15, (DI)(AX*1)
+	VMASKMOVPS Y3, Y15, (DI)(CX*1)
 
-rest7:
-	ADDQ $+8, R13
-	JL   tail9
-
-one8:
-	VMOVUPS (SI)(AX*1), Y4
-	VMULPS  Y0, Y4, Y4
-	TESTQ   BX, BX
-	JZ      skip12
-	VMOVUPS (BX)(AX*1), Y6
-	VADDPS  Y10, Y6, Y6
-	VMULPS  Y6, Y4, Y4
+end9:
+	TESTQ  DI, DI
+	JZ     skip12
+	IMUL3Q $0x08, 8(R15), R14
+	ADDQ   R14, DI
 
 skip12:
-	VMOVUPS Y4, (DI)(AX*1)
-	ADDQ    $+32, AX
-	SUBQ    $+8, R13
-	JGE     one8
-
-tail9:
-	ADDQ       $+8, R13
-	JZ         end10
-	VMASKMOVPS (SI)(AX*1), Y15, Y4
-	VMULPS     Y0, Y4, Y4
-	TESTQ      BX, BX
-	JZ         skip13
-	VMASKMOVPS (BX)(AX*1), Y15, Y6
-	VADDPS     Y10, Y6, Y6
-	VMULPS     Y6, Y4, Y4
+	TESTQ  SI, SI
+	JZ     skip13
+	IMUL3Q $0x08, 8(R15), R14
+	ADDQ   R14, SI
 
 skip13:
-	VMASKMOVPS Y4, Y15, (DI)(AX*1)
+	SUBQ $+2, R12
+	JGE  rows1
 
-end10:
-	MOVQ 8(R15), R14
-	LEAQ (DI)(R14*4), DI
-	MOVQ 8(R15), R14
-	LEAQ (SI)(R14*4), SI
+rest2:
+	ADDQ $+2, R12
+	JZ   end3
+
+row:
+	VBROADCASTSS 112(R15), Y5
+	VXORPS       Y0, Y0, Y0
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+8, R13
+	JL           tail15
+
+cols14:
+	VMOVUPS     (SI)(AX*1), Y1
+	VFMADD231PS Y1, Y1, Y0
+	ADDQ        $+32, AX
+	SUBQ        $+8, R13
+	JGE         cols14
+
+tail15:
+	ADDQ        $+8, R13
+	JZ          end16
+	VMASKMOVPS  (SI)(AX*1), Y15, Y1
+	VANDPS      Y15, Y1, Y1
+	VFMADD231PS Y1, Y1, Y0
+
+end16:
+	VPERM2F128   $0x01, Y0, Y0, Y4
+	VADDPS       Y4, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y4
+	VADDPS       Y4, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y4
+	VADDPS       Y4, Y0, Y0
+	VBROADCASTSS 120(R15), Y14
+	VFMADD213PS  Y14, Y5, Y0
+	VSQRTPS      Y0, Y0
+	VBROADCASTSS f3f800000<>+0(SB), Y14
+	VDIVPS       Y0, Y14, Y0
+	VMOVAPS      Y0, Y3
+	MOVQ         88(R15), R14
+	VMOVSS       X3, (R14)
+	ADDQ         $0x04, 88(R15)
+	VBROADCASTSS f3f800000<>+0(SB), Y4
+	VXORPS       Y5, Y5, Y5
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+8, R13
+	JL           tail18
+
+cols17:
+	VMOVUPS      (SI)(AX*1), Y1
+	VMULPS       Y3, Y1, Y1
+	TESTQ        BX, BX
+	JZ           skip20
+	VMOVUPS      (BX)(AX*1), Y4
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y4, Y4
+
+skip20:
+	VMULPS  Y4, Y1, Y1
+	VMOVUPS Y1, (DI)(AX*1)
+	ADDQ    $+32, AX
+	SUBQ    $+8, R13
+	JGE     cols17
+
+tail18:
+	ADDQ         $+8, R13
+	JZ           end19
+	VMASKMOVPS   (SI)(AX*1), Y15, Y1
+	VMULPS       Y3, Y1, Y1
+	TESTQ        BX, BX
+	JZ           skip21
+	VMASKMOVPS   (BX)(AX*1), Y15, Y4
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y4, Y4
+
+skip21:
+	VMULPS     Y4, Y1, Y1
+	VMASKMOVPS Y1, Y15, (DI)(AX*1)
+
+end19:
+	TESTQ  DI, DI
+	JZ     skip22
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, DI
+
+skip22:
+	TESTQ  SI, SI
+	JZ     skip23
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, SI
+
+skip23:
 	DECQ R12
 	JNZ  row
+
+end3:
 	VZEROUPPER
 	RET
 
 // func normGrad256(args *rowArgs)
 // Requires: AVX, FMA3
 TEXT ·normGrad256(SB), NOSPLIT, $0-8
-	MOVQ         args+0(FP), R15
-	MOVQ         8(R15), CX
-	ANDQ         $+7, CX
-	NEGQ         CX
-	LEAQ         maskWindow<>+128(SB), R14
-	VMOVUPS      (R14)(CX*4), Y15
-	MOVQ         (R15), R12
-	MOVQ         16(R15), DI
-	MOVQ         24(R15), SI
-	MOVQ         32(R15), DX
-	MOVQ         40(R15), BX
-	MOVQ         56(R15), R8
-	MOVQ         64(R15), R9
-	MOVQ         72(R15), R10
-	VBROADCASTSS 116(R15), Y12
-	VXORPS       Y10, Y10, Y10
+	MOVQ    args+0(FP), R15
+	MOVQ    8(R15), CX
+	ANDQ    $+7, CX
+	NEGQ    CX
+	LEAQ    maskWindow<>+128(SB), R14
+	VMOVUPS (R14)(CX*4), Y15
+	MOVQ    (R15), R12
+	MOVQ    16(R15), DI
+	MOVQ    24(R15), SI
+	MOVQ    32(R15), DX
+	MOVQ    40(R15), BX
+	MOVQ    56(R15), R8
+	MOVQ    64(R15), R9
+	MOVQ    72(R15), R10
+	SUBQ    $+2, R12
+	JL      rest2
 
-row:
+rows1:
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
 	MOVQ         80(R15), R14
 	TESTQ        R14, R14
-	JZ           skip1
-	VBROADCASTSS (R14), Y10
-	ADDQ         $0x04, 80(R15)
+	JZ           skip4
+	VBROADCASTSS (R14), Y4
+	VBROADCASTSS 4(R14), Y5
+	ADDQ         $0x08, 80(R15)
 
-skip1:
+skip4:
 	MOVQ         88(R15), R14
-	VBROADCASTSS (R14), Y11
-	ADDQ         $0x04, 88(R15)
+	TESTQ        R14, R14
+	JZ           skip5
+	VBROADCASTSS (R14), Y6
+	VBROADCASTSS 4(R14), Y7
+	ADDQ         $0x08, 88(R15)
+
+skip5:
 	VXORPS       Y0, Y0, Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	XORQ         AX, AX
+	VBROADCASTSS f3f800000<>+0(SB), Y12
 	MOVQ         8(R15), R13
-	SUBQ         $+16, R13
-	JL           rest3
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	SUBQ         $+8, R13
+	JL           tail7
 
-cols2:
-	VMOVUPS (SI)(AX*1), Y4
-	VMOVUPS 32(SI)(AX*1), Y5
-	VSUBPS  Y10, Y4, Y4
-	VSUBPS  Y10, Y5, Y5
-	VMULPS  Y11, Y4, Y4
-	VMULPS  Y11, Y5, Y5
-	VMOVUPS (DX)(AX*1), Y6
-	VMOVUPS 32(DX)(AX*1), Y7
+cols6:
+	VMOVUPS (SI)(AX*1), Y8
+	VMOVUPS (SI)(CX*1), Y9
+	VSUBPS  Y4, Y8, Y8
+	VSUBPS  Y5, Y9, Y9
+	VMULPS  Y6, Y8, Y8
+	VMULPS  Y7, Y9, Y9
+	VMOVUPS (DX)(AX*1), Y10
+	VMOVUPS (DX)(CX*1), Y11
 	TESTQ   R9, R9
-	JZ      skip7
-	VMOVUPS (R9)(AX*1), Y8
-	VMOVUPS 32(R9)(AX*1), Y9
-	VADDPS  Y6, Y8, Y8
-	VADDPS  Y7, Y9, Y9
-	VMOVUPS Y8, (R9)(AX*1)
-	VMOVUPS Y9, 32(R9)(AX*1)
-
-skip7:
-	TESTQ       R8, R8
-	JZ          skip8
-	VMOVUPS     (R8)(AX*1), Y8
-	VMOVUPS     32(R8)(AX*1), Y9
-	VFMADD231PS Y4, Y6, Y8
-	VFMADD231PS Y5, Y7, Y9
-	VMOVUPS     Y8, (R8)(AX*1)
-	VMOVUPS     Y9, 32(R8)(AX*1)
-
-skip8:
-	TESTQ   BX, BX
 	JZ      skip9
-	VMOVUPS (BX)(AX*1), Y8
-	VMOVUPS 32(BX)(AX*1), Y9
-	VADDPS  Y12, Y8, Y8
-	VADDPS  Y12, Y9, Y9
-	VMULPS  Y8, Y6, Y6
-	VMULPS  Y9, Y7, Y7
+	VMOVUPS (R9)(AX*1), Y13
+	VADDPS  Y10, Y13, Y13
+	VADDPS  Y11, Y13, Y13
+	VMOVUPS Y13, (R9)(AX*1)
 
 skip9:
-	VADDPS      Y6, Y0, Y0
-	VADDPS      Y7, Y1, Y1
-	VFMADD231PS Y4, Y6, Y2
-	VFMADD231PS Y5, Y7, Y3
-	ADDQ        $+64, AX
-	SUBQ        $+16, R13
-	JGE         cols2
-
-rest3:
-	ADDQ $+8, R13
-	JL   tail5
-
-one4:
-	VMOVUPS (SI)(AX*1), Y4
-	VSUBPS  Y10, Y4, Y4
-	VMULPS  Y11, Y4, Y4
-	VMOVUPS (DX)(AX*1), Y6
-	TESTQ   R9, R9
-	JZ      skip10
-	VMOVUPS (R9)(AX*1), Y8
-	VADDPS  Y6, Y8, Y8
-	VMOVUPS Y8, (R9)(AX*1)
+	TESTQ       R8, R8
+	JZ          skip10
+	VMOVUPS     (R8)(AX*1), Y13
+	VFMADD231PS Y10, Y8, Y13
+	VFMADD231PS Y11, Y9, Y13
+	VMOVUPS     Y13, (R8)(AX*1)
 
 skip10:
-	TESTQ       R8, R8
-	JZ          skip11
-	VMOVUPS     (R8)(AX*1), Y8
-	VFMADD231PS Y4, Y6, Y8
-	VMOVUPS     Y8, (R8)(AX*1)
+	TESTQ        BX, BX
+	JZ           skip11
+	VMOVUPS      (BX)(AX*1), Y12
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y12, Y12
 
 skip11:
-	TESTQ   BX, BX
-	JZ      skip12
-	VMOVUPS (BX)(AX*1), Y8
-	VADDPS  Y12, Y8, Y8
-	VMULPS  Y8, Y6, Y6
+	VMULPS      Y12, Y10, Y10
+	VMULPS      Y12, Y11, Y11
+	VADDPS      Y10, Y0, Y0
+	VADDPS      Y11, Y1, Y1
+	VFMADD231PS Y8, Y10, Y2
+	VFMADD231PS Y9, Y11, Y3
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	SUBQ        $+8, R13
+	JGE         cols6
+
+tail7:
+	ADDQ       $+8, R13
+	JZ         end8
+	VMASKMOVPS (SI)(AX*1), Y15, Y8
+	VMASKMOVPS (SI)(CX*1), Y15, Y9
+	VSUBPS     Y4, Y8, Y8
+	VSUBPS     Y5, Y9, Y9
+	VMULPS     Y6, Y8, Y8
+	VMULPS     Y7, Y9, Y9
+	VMASKMOVPS (DX)(AX*1), Y15, Y10
+	VMASKMOVPS (DX)(CX*1), Y15, Y11
+	TESTQ      R9, R9
+	JZ         skip12
+	VMASKMOVPS (R9)(AX*1), Y15, Y13
+	VADDPS     Y10, Y13, Y13
+	VADDPS     Y11, Y13, Y13
+	VMASKMOVPS Y13, Y15, (R9)(AX*1)
 
 skip12:
-	VADDPS      Y6, Y0, Y0
-	VFMADD231PS Y4, Y6, Y2
-	ADDQ        $+32, AX
-	SUBQ        $+8, R13
-	JGE         one4
-
-tail5:
-	ADDQ       $+8, R13
-	JZ         end6
-	VMASKMOVPS (SI)(AX*1), Y15, Y4
-	VSUBPS     Y10, Y4, Y4
-	VMULPS     Y11, Y4, Y4
-	VMASKMOVPS (DX)(AX*1), Y15, Y6
-	TESTQ      R9, R9
-	JZ         skip13
-	VMASKMOVPS (R9)(AX*1), Y15, Y8
-	VADDPS     Y6, Y8, Y8
-	VMASKMOVPS Y8, Y15, (R9)(AX*1)
+	TESTQ       R8, R8
+	JZ          skip13
+	VMASKMOVPS  (R8)(AX*1), Y15, Y13
+	VFMADD231PS Y10, Y8, Y13
+	VFMADD231PS Y11, Y9, Y13
+	VMASKMOVPS  Y13, Y15, (R8)(AX*1)
 
 skip13:
-	TESTQ       R8, R8
-	JZ          skip14
-	VMASKMOVPS  (R8)(AX*1), Y15, Y8
-	VFMADD231PS Y4, Y6, Y8
-	VMASKMOVPS  Y8, Y15, (R8)(AX*1)
+	TESTQ        BX, BX
+	JZ           skip14
+	VMASKMOVPS   (BX)(AX*1), Y15, Y12
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y12, Y12
 
 skip14:
-	TESTQ      BX, BX
-	JZ         skip15
-	VMASKMOVPS (BX)(AX*1), Y15, Y8
-	VADDPS     Y12, Y8, Y8
-	VMULPS     Y8, Y6, Y6
+	VMULPS      Y12, Y10, Y10
+	VMULPS      Y12, Y11, Y11
+	VADDPS      Y10, Y0, Y0
+	VADDPS      Y11, Y1, Y1
+	VFMADD231PS Y8, Y10, Y2
+	VFMADD231PS Y9, Y11, Y3
 
-skip15:
-	VADDPS      Y6, Y0, Y0
-	VFMADD231PS Y4, Y6, Y2
-
-end6:
-	VADDPS       Y1, Y0, Y0
-	VPERM2F128   $0x01, Y0, Y0, Y13
+end8:
+	VPERM2F128   $0x20, Y1, Y0, Y13
+	VPERM2F128   $0x31, Y1, Y0, Y0
 	VADDPS       Y13, Y0, Y0
 	VPERMILPS    $0x4e, Y0, Y13
 	VADDPS       Y13, Y0, Y0
 	VPERMILPS    $0xb1, Y0, Y13
 	VADDPS       Y13, Y0, Y0
-	VADDPS       Y3, Y2, Y2
-	VPERM2F128   $0x01, Y2, Y2, Y13
+	VBROADCASTSS 124(R15), Y13
+	VMULPS       Y13, Y0, Y0
+	VMOVAPS      Y0, Y13
+	VPERM2F128   $0x00, Y13, Y13, Y0
+	VPERM2F128   $0x11, Y13, Y13, Y1
+	VPERM2F128   $0x20, Y3, Y2, Y13
+	VPERM2F128   $0x31, Y3, Y2, Y2
 	VADDPS       Y13, Y2, Y2
 	VPERMILPS    $0x4e, Y2, Y13
 	VADDPS       Y13, Y2, Y2
 	VPERMILPS    $0xb1, Y2, Y13
 	VADDPS       Y13, Y2, Y2
-	VBROADCASTSS 124(R15), Y13
-	VMULPS       Y13, Y0, Y0
 	VBROADCASTSS 112(R15), Y13
 	VMULPS       Y13, Y2, Y2
-	XORQ         AX, AX
+	VMOVAPS      Y2, Y13
+	VPERM2F128   $0x00, Y13, Y13, Y2
+	VPERM2F128   $0x11, Y13, Y13, Y3
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y7, Y3, Y3
 	MOVQ         8(R15), R13
-	SUBQ         $+16, R13
-	JL           rest17
+	XORQ         AX, AX
+	LEAQ         (AX)(R13*4), CX
+	SUBQ         $+8, R13
+	JL           tail16
 
-cols16:
-	VMOVUPS (SI)(AX*1), Y4
-	VMOVUPS 32(SI)(AX*1), Y5
-	VSUBPS  Y10, Y4, Y4
-	VSUBPS  Y10, Y5, Y5
-	VMULPS  Y11, Y4, Y4
-	VMULPS  Y11, Y5, Y5
-	VMOVUPS (DX)(AX*1), Y6
-	VMOVUPS 32(DX)(AX*1), Y7
-	TESTQ   BX, BX
-	JZ      skip21
-	VMOVUPS (BX)(AX*1), Y8
-	VMOVUPS 32(BX)(AX*1), Y9
-	VADDPS  Y12, Y8, Y8
-	VADDPS  Y12, Y9, Y9
-	VMULPS  Y8, Y6, Y6
-	VMULPS  Y9, Y7, Y7
+cols15:
+	VMOVUPS      (SI)(AX*1), Y8
+	VMOVUPS      (SI)(CX*1), Y9
+	VSUBPS       Y4, Y8, Y8
+	VSUBPS       Y5, Y9, Y9
+	VMOVUPS      (DX)(AX*1), Y10
+	VMOVUPS      (DX)(CX*1), Y11
+	TESTQ        BX, BX
+	JZ           skip18
+	VMOVUPS      (BX)(AX*1), Y12
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y12, Y12
+
+skip18:
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+	VSUBPS       Y0, Y10, Y10
+	VSUBPS       Y1, Y11, Y11
+	VFNMADD231PS Y2, Y8, Y10
+	VFNMADD231PS Y3, Y9, Y11
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	TESTQ        R10, R10
+	JZ           skip19
+	VMOVUPS      (R10)(AX*1), Y8
+	VMOVUPS      (R10)(CX*1), Y9
+
+skip19:
+	VFMADD213PS Y8, Y6, Y10
+	VFMADD213PS Y9, Y7, Y11
+	VMOVUPS     Y10, (DI)(AX*1)
+	VMOVUPS     Y11, (DI)(CX*1)
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	SUBQ        $+8, R13
+	JGE         cols15
+
+tail16:
+	ADDQ         $+8, R13
+	JZ           end17
+	VMASKMOVPS   (SI)(AX*1), Y15, Y8
+	VMASKMOVPS   (SI)(CX*1), Y15, Y9
+	VSUBPS       Y4, Y8, Y8
+	VSUBPS       Y5, Y9, Y9
+	VMASKMOVPS   (DX)(AX*1), Y15, Y10
+	VMASKMOVPS   (DX)(CX*1), Y15, Y11
+	TESTQ        BX, BX
+	JZ           skip20
+	VMASKMOVPS   (BX)(AX*1), Y15, Y12
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y12, Y12
+
+skip20:
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+	VSUBPS       Y0, Y10, Y10
+	VSUBPS       Y1, Y11, Y11
+	VFNMADD231PS Y2, Y8, Y10
+	VFNMADD231PS Y3, Y9, Y11
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	TESTQ        R10, R10
+	JZ           skip21
+	VMASKMOVPS   (R10)(AX*1), Y15, Y8
+	VMASKMOVPS   (R10)(CX*1), Y15, Y9
 
 skip21:
-	VSUBPS       Y0, Y6, Y6
-	VSUBPS       Y0, Y7, Y7
-	VFNMADD231PS Y2, Y4, Y6
-	VFNMADD231PS Y2, Y5, Y7
-	VMULPS       Y11, Y6, Y6
-	VMULPS       Y11, Y7, Y7
-	TESTQ        R10, R10
-	JZ           skip22
-	VMOVUPS      (R10)(AX*1), Y8
-	VMOVUPS      32(R10)(AX*1), Y9
-	VADDPS       Y8, Y6, Y6
-	VADDPS       Y9, Y7, Y7
+	VFMADD213PS Y8, Y6, Y10
+	VFMADD213PS Y9, Y7, Y11
+	VMASKMOVPS  Y10, Y15, (DI)(AX*1)
+	VMASKMOVPS  Y11, Y15, (DI)(CX*1)
+
+end17:
+	TESTQ  DI, DI
+	JZ     skip22
+	IMUL3Q $0x08, 8(R15), R14
+	ADDQ   R14, DI
 
 skip22:
-	VMOVUPS Y6, (DI)(AX*1)
-	VMOVUPS Y7, 32(DI)(AX*1)
-	ADDQ    $+64, AX
-	SUBQ    $+16, R13
-	JGE     cols16
-
-rest17:
-	ADDQ $+8, R13
-	JL   tail19
-
-one18:
-	VMOVUPS (SI)(AX*1), Y4
-	VSUBPS  Y10, Y4, Y4
-	VMULPS  Y11, Y4, Y4
-	VMOVUPS (DX)(AX*1), Y6
-	TESTQ   BX, BX
-	JZ      skip23
-	VMOVUPS (BX)(AX*1), Y8
-	VADDPS  Y12, Y8, Y8
-	VMULPS  Y8, Y6, Y6
+	TESTQ  SI, SI
+	JZ     skip23
+	IMUL3Q $0x08, 8(R15), R14
+	ADDQ   R14, SI
 
 skip23:
-	VSUBPS       Y0, Y6, Y6
-	VFNMADD231PS Y2, Y4, Y6
-	VMULPS       Y11, Y6, Y6
-	TESTQ        R10, R10
-	JZ           skip24
-	VMOVUPS      (R10)(AX*1), Y8
-	VADDPS       Y8, Y6, Y6
+	TESTQ  DX, DX
+	JZ     skip24
+	IMUL3Q $0x08, 8(R15), R14
+	ADDQ   R14, DX
 
 skip24:
-	VMOVUPS Y6, (DI)(AX*1)
-	ADDQ    $+32, AX
-	SUBQ    $+8, R13
-	JGE     one18
-
-tail19:
-	ADDQ       $+8, R13
-	JZ         end20
-	VMASKMOVPS (SI)(AX*1), Y15, Y4
-	VSUBPS     Y10, Y4, Y4
-	VMULPS     Y11, Y4, Y4
-	VMASKMOVPS (DX)(AX*1), Y15, Y6
-	TESTQ      BX, BX
-	JZ         skip25
-	VMASKMOVPS (BX)(AX*1), Y15, Y8
-	VADDPS     Y12, Y8, Y8
-	VMULPS     Y8, Y6, Y6
+	TESTQ  R10, R10
+	JZ     skip25
+	IMUL3Q $0x08, 8(R15), R14
+	ADDQ   R14, R10
 
 skip25:
-	VSUBPS       Y0, Y6, Y6
-	VFNMADD231PS Y2, Y4, Y6
-	VMULPS       Y11, Y6, Y6
-	TESTQ        R10, R10
+	SUBQ $+2, R12
+	JGE  rows1
+
+rest2:
+	ADDQ $+2, R12
+	JZ   end3
+
+row:
+	VXORPS       Y2, Y2, Y2
+	MOVQ         80(R15), R14
+	TESTQ        R14, R14
 	JZ           skip26
-	VMASKMOVPS   (R10)(AX*1), Y15, Y8
-	VADDPS       Y8, Y6, Y6
+	VBROADCASTSS (R14), Y2
+	ADDQ         $0x04, 80(R15)
 
 skip26:
-	VMASKMOVPS Y6, Y15, (DI)(AX*1)
-
-end20:
-	TESTQ R10, R10
-	JZ    skip27
-	MOVQ  8(R15), R14
-	LEAQ  (R10)(R14*4), R10
+	MOVQ         88(R15), R14
+	TESTQ        R14, R14
+	JZ           skip27
+	VBROADCASTSS (R14), Y3
+	ADDQ         $0x04, 88(R15)
 
 skip27:
-	MOVQ 8(R15), R14
-	LEAQ (DI)(R14*4), DI
-	MOVQ 8(R15), R14
-	LEAQ (SI)(R14*4), SI
-	MOVQ 8(R15), R14
-	LEAQ (DX)(R14*4), DX
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS f3f800000<>+0(SB), Y6
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+8, R13
+	JL           tail29
+
+cols28:
+	VMOVUPS (SI)(AX*1), Y4
+	VSUBPS  Y2, Y4, Y4
+	VMULPS  Y3, Y4, Y4
+	VMOVUPS (DX)(AX*1), Y5
+	TESTQ   R9, R9
+	JZ      skip31
+	VMOVUPS (R9)(AX*1), Y7
+	VADDPS  Y5, Y7, Y7
+	VMOVUPS Y7, (R9)(AX*1)
+
+skip31:
+	TESTQ       R8, R8
+	JZ          skip32
+	VMOVUPS     (R8)(AX*1), Y7
+	VFMADD231PS Y5, Y4, Y7
+	VMOVUPS     Y7, (R8)(AX*1)
+
+skip32:
+	TESTQ        BX, BX
+	JZ           skip33
+	VMOVUPS      (BX)(AX*1), Y6
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y6, Y6
+
+skip33:
+	VMULPS      Y6, Y5, Y5
+	VADDPS      Y5, Y0, Y0
+	VFMADD231PS Y4, Y5, Y1
+	ADDQ        $+32, AX
+	SUBQ        $+8, R13
+	JGE         cols28
+
+tail29:
+	ADDQ       $+8, R13
+	JZ         end30
+	VMASKMOVPS (SI)(AX*1), Y15, Y4
+	VSUBPS     Y2, Y4, Y4
+	VMULPS     Y3, Y4, Y4
+	VMASKMOVPS (DX)(AX*1), Y15, Y5
+	TESTQ      R9, R9
+	JZ         skip34
+	VMASKMOVPS (R9)(AX*1), Y15, Y7
+	VADDPS     Y5, Y7, Y7
+	VMASKMOVPS Y7, Y15, (R9)(AX*1)
+
+skip34:
+	TESTQ       R8, R8
+	JZ          skip35
+	VMASKMOVPS  (R8)(AX*1), Y15, Y7
+	VFMADD231PS Y5, Y4, Y7
+	VMASKMOVPS  Y7, Y15, (R8)(AX*1)
+
+skip35:
+	TESTQ        BX, BX
+	JZ           skip36
+	VMASKMOVPS   (BX)(AX*1), Y15, Y6
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y6, Y6
+
+skip36:
+	VMULPS      Y6, Y5, Y5
+	VADDPS      Y5, Y0, Y0
+	VFMADD231PS Y4, Y5, Y1
+
+end30:
+	VPERM2F128   $0x01, Y0, Y0, Y7
+	VADDPS       Y7, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y7
+	VADDPS       Y7, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS 124(R15), Y7
+	VMULPS       Y7, Y0, Y0
+	VMOVAPS      Y0, Y7
+	VMOVAPS      Y7, Y0
+	VPERM2F128   $0x01, Y1, Y1, Y7
+	VADDPS       Y7, Y1, Y1
+	VPERMILPS    $0x4e, Y1, Y7
+	VADDPS       Y7, Y1, Y1
+	VPERMILPS    $0xb1, Y1, Y7
+	VADDPS       Y7, Y1, Y1
+	VBROADCASTSS 112(R15), Y7
+	VMULPS       Y7, Y1, Y1
+	VMOVAPS      Y1, Y7
+	VMOVAPS      Y7, Y1
+	VMULPS       Y3, Y1, Y1
+	MOVQ         8(R15), R13
+	XORQ         AX, AX
+	SUBQ         $+8, R13
+	JL           tail38
+
+cols37:
+	VMOVUPS      (SI)(AX*1), Y4
+	VSUBPS       Y2, Y4, Y4
+	VMOVUPS      (DX)(AX*1), Y5
+	TESTQ        BX, BX
+	JZ           skip40
+	VMOVUPS      (BX)(AX*1), Y6
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y6, Y6
+
+skip40:
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y0, Y5, Y5
+	VFNMADD231PS Y1, Y4, Y5
+	VXORPS       Y4, Y4, Y4
+	TESTQ        R10, R10
+	JZ           skip41
+	VMOVUPS      (R10)(AX*1), Y4
+
+skip41:
+	VFMADD213PS Y4, Y3, Y5
+	VMOVUPS     Y5, (DI)(AX*1)
+	ADDQ        $+32, AX
+	SUBQ        $+8, R13
+	JGE         cols37
+
+tail38:
+	ADDQ         $+8, R13
+	JZ           end39
+	VMASKMOVPS   (SI)(AX*1), Y15, Y4
+	VSUBPS       Y2, Y4, Y4
+	VMASKMOVPS   (DX)(AX*1), Y15, Y5
+	TESTQ        BX, BX
+	JZ           skip42
+	VMASKMOVPS   (BX)(AX*1), Y15, Y6
+	VBROADCASTSS 116(R15), Y14
+	VADDPS       Y14, Y6, Y6
+
+skip42:
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y0, Y5, Y5
+	VFNMADD231PS Y1, Y4, Y5
+	VXORPS       Y4, Y4, Y4
+	TESTQ        R10, R10
+	JZ           skip43
+	VMASKMOVPS   (R10)(AX*1), Y15, Y4
+
+skip43:
+	VFMADD213PS Y4, Y3, Y5
+	VMASKMOVPS  Y5, Y15, (DI)(AX*1)
+
+end39:
+	TESTQ  DI, DI
+	JZ     skip44
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, DI
+
+skip44:
+	TESTQ  SI, SI
+	JZ     skip45
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, SI
+
+skip45:
+	TESTQ  DX, DX
+	JZ     skip46
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, DX
+
+skip46:
+	TESTQ  R10, R10
+	JZ     skip47
+	IMUL3Q $0x04, 8(R15), R14
+	ADDQ   R14, R10
+
+skip47:
 	DECQ R12
 	JNZ  row
+
+end3:
 	VZEROUPPER
 	RET
 
@@ -10104,7 +11140,7 @@ TEXT ·dyt256(SB), NOSPLIT, $0-8
 	MOVQ         16(R15), DI
 	MOVQ         24(R15), SI
 	MOVQ         40(R15), BX
-	MOVQ         48(R15), R11
+	MOVQ         48(R15), R9
 	VBROADCASTSS f3fb8aa3b<>+0(SB), Y11
 	VBROADCASTSS fc2ae999a<>+0(SB), Y12
 	VBROADCASTSS f3f800000<>+0(SB), Y13
@@ -10182,10 +11218,10 @@ cols1:
 	VMULPS       Y5, Y7, Y7
 
 skip6:
-	TESTQ   R11, R11
+	TESTQ   R9, R9
 	JZ      skip7
-	VMOVUPS (R11)(AX*1), Y4
-	VMOVUPS 32(R11)(AX*1), Y5
+	VMOVUPS (R9)(AX*1), Y4
+	VMOVUPS 32(R9)(AX*1), Y5
 	VADDPS  Y4, Y6, Y6
 	VADDPS  Y5, Y7, Y7
 
@@ -10240,9 +11276,9 @@ one3:
 	VMULPS       Y4, Y6, Y6
 
 skip8:
-	TESTQ   R11, R11
+	TESTQ   R9, R9
 	JZ      skip9
-	VMOVUPS (R11)(AX*1), Y4
+	VMOVUPS (R9)(AX*1), Y4
 	VADDPS  Y4, Y6, Y6
 
 skip9:
@@ -10293,9 +11329,9 @@ tail4:
 	VMULPS       Y4, Y6, Y6
 
 skip10:
-	TESTQ      R11, R11
+	TESTQ      R9, R9
 	JZ         skip11
-	VMASKMOVPS (R11)(AX*1), Y15, Y4
+	VMASKMOVPS (R9)(AX*1), Y15, Y4
 	VADDPS     Y4, Y6, Y6
 
 skip11:

@@ -36,7 +36,7 @@ const (
 var (
 	rowArgs                  = reg.R15
 	ptrY, ptrX, ptrDY, ptrAd = reg.RDI, reg.RSI, reg.RDX, reg.R10
-	ptrW, ptrB, ptrDW, ptrDB = reg.RBX, reg.R11, reg.R8, reg.R9
+	ptrW, ptrB, ptrDW, ptrDB = reg.RBX, reg.R9, reg.R8, reg.R9 // no function has both b and db
 	rowsLeft, colsLeft       = reg.R12, reg.R13
 	column                   = reg.RAX // in bytes
 	rowTmp                   = reg.R14

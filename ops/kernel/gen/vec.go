@@ -286,10 +286,15 @@ func (v *vec) fold(op func(a, b, d group), a, t reg.VecPhysical) {
 		v.c.VPERM2F128(operand.Imm(0x01), a, a, t)
 	}
 	op(ga, gt, ga)
-	v.c.VPERMILPS(operand.Imm(0x4e), a, t)
-	op(ga, gt, ga)
-	v.c.VPERMILPS(operand.Imm(0xb1), a, t)
-	op(ga, gt, ga)
+	v.foldQuarters(op, a, t)
+}
+
+// foldQuarters combines the four lanes of every 128 bits of a; each of them gets the result.
+func (v *vec) foldQuarters(op func(a, b, d group), a, t reg.VecPhysical) {
+	for _, swap := range []uint64{0x4e, 0xb1} { // two lanes apart, then neighbours
+		v.c.VPERMILPS(operand.Imm(swap), a, t)
+		op(group{a}, group{t}, group{a})
+	}
 }
 
 // xmmOf is the low part of a vector register.
