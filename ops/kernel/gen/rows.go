@@ -91,6 +91,28 @@ func (v *vec) columns(n int, body func(masked bool)) {
 	c.Label(end)
 }
 
+// fold combines the lanes of a; every lane gets the result. t is overwritten.
+func (v *vec) fold(op func(a, b, d group), a, t reg.VecPhysical) {
+	ga, gt := group{a}, group{t}
+	if v.wide() {
+		v.c.VSHUFF32X4(operand.Imm(0x4e), a, a, t)
+		op(ga, gt, ga)
+		v.c.VSHUFF32X4(operand.Imm(0xb1), a, a, t)
+	} else {
+		v.c.VPERM2F128(operand.Imm(0x01), a, a, t)
+	}
+	op(ga, gt, ga)
+	v.foldQuarters(op, a, t)
+}
+
+// foldQuarters combines the four lanes of every 128 bits of a; each of them gets the result.
+func (v *vec) foldQuarters(op func(a, b, d group), a, t reg.VecPhysical) {
+	for _, swap := range []uint64{0x4e, 0xb1} { // two lanes apart, then neighbours
+		v.c.VPERMILPS(operand.Imm(swap), a, t)
+		op(group{a}, group{t}, group{a})
+	}
+}
+
 // foldGroup combines all lanes of all vectors of a group: the result is in every lane of the first.
 func (v *vec) foldGroup(op func(a, b, d group), g group, t reg.VecPhysical) reg.VecPhysical {
 	for n := len(g) / 2; n > 0; n /= 2 {
