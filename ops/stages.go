@@ -56,13 +56,10 @@ func (t stage) results() int {
 // take over, or -1. Only what nothing but a stage writes may stand where the stage
 // reads: the product comes before.
 func (s stages) alias(slot int) int {
-	first := 1
+	end := 1
 	for _, t := range s {
-		if n := t.results(); slot < first+n {
-			result := slot - first + 1 + t.op.more - n
-			return t.operand(t.op.Alias(result))
-		} else {
-			first += n
+		if end += t.results(); slot > 0 && slot < end {
+			return t.operand(t.op.Alias(t.op.more - (end - 1 - slot)))
 		}
 	}
 	return -1
