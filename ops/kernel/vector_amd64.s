@@ -4148,6 +4148,8 @@ TEXT ·normGrad512(SB), NOSPLIT, $0-8
 	MOVQ  56(R15), R8
 	MOVQ  64(R15), R9
 	MOVQ  72(R15), R10
+	CMPQ  8(R15), $0x00000180
+	JG    row
 	SUBQ  $+4, R12
 	JL    rest2
 
@@ -11124,6 +11126,8 @@ TEXT ·normGrad256(SB), NOSPLIT, $0-8
 	MOVQ    56(R15), R8
 	MOVQ    64(R15), R9
 	MOVQ    72(R15), R10
+	CMPQ    8(R15), $0x000000c0
+	JG      row
 	SUBQ    $+2, R12
 	JL      rest2
 

@@ -12,9 +12,13 @@ import (
 // columnsOf are the places in the rows of a group, in bytes from the first row's begin.
 var columnsOf = [4]reg.GPPhysical{column, reg.RCX, reg.R11, rowTmp}
 
-// abreast emits the loop over rows: as many at once as a vector has quarters of 512 bits, then single
-// ones. body leaves the row pointers, which may be nil, where they are.
-func (v *vec) abreast(body func(), advance ...reg.GPPhysical) {
+// anyLength is the longest that abreast takes for all rows.
+const anyLength = 1<<31 - 1
+
+// abreast emits the loop over rows: as many at once as a vector has parts of 128 bits, then single
+// ones, which all are that have more than longest columns. body leaves the row pointers, which may be nil, where
+// they are.
+func (v *vec) abreast(longest int, body func(), advance ...reg.GPPhysical) {
 	c := v.c
 	most := v.bytes / 16
 	loop, rest, end := v.label("rows"), v.label("rest"), v.label("end")
@@ -25,6 +29,10 @@ func (v *vec) abreast(body func(), advance ...reg.GPPhysical) {
 		}
 	}
 	v.group = most
+	if longest < anyLength {
+		c.CMPQ(at(rowArgs, rowD), operand.U32(longest))
+		c.JG(operand.LabelRef("row"))
+	}
 	c.SUBQ(operand.I32(most), rowsLeft)
 	c.JL(operand.LabelRef(rest))
 	c.Label(loop)

@@ -13,7 +13,7 @@ func (v *vec) norm(layer bool) {
 	}
 	v.begin(name, "func(args *rowArgs)", doc)
 	v.loadRows(rowPointers, rowY, rowX, rowW, rowB)
-	v.abreast(func() { v.normRows(layer) }, ptrY, ptrX)
+	v.abreast(anyLength, func() { v.normRows(layer) }, ptrY, ptrX)
 }
 
 // normRows normalises the rows of a group.
@@ -86,11 +86,12 @@ func (v *vec) gain(masked bool, w reg.VecPhysical) {
 }
 
 // normGrad emits the gradient of both norms. RMSNorm has no mean: a nil pointer, and a fraction of zero
-// instead of 1/d for the mean of t.
+// instead of 1/d for the mean of t. Long rows are taken one by one: abreast, their twelve or more streams get into
+// each other's way in the caches.
 func (v *vec) normGrad() {
 	v.begin("normGrad", "func(args *rowArgs)", "is the gradient of layerNorm and rmsNorm.")
 	v.loadRows(rowPointers, rowY, rowX, rowDY, rowW, rowDW, rowDB, rowAddend)
-	v.abreast(v.normGradRows, ptrY, ptrX, ptrDY, ptrAd)
+	v.abreast(24*v.lanes(), v.normGradRows, ptrY, ptrX, ptrDY, ptrAd)
 }
 
 // normGradRows is the gradient of the rows of a group. With h = (x - mean)·rstd and t = dy ⊙ gain it
