@@ -35,9 +35,6 @@ func (l *lowered) fuseOnce(c *call) *call {
 			continue
 		}
 		keep := v.keep || len(v.uses) > 1
-		if !keep && len(next.out) > 1 {
-			continue
-		}
 		op, ok := f.Fuse(next.op, arg, slot, keep)
 		if !ok {
 			continue
@@ -93,7 +90,7 @@ func merge(c, next *call, slot, arg int, keep bool, op Op) *call {
 	if keep {
 		m.out = append(slices.Clone(c.out), next.out...)
 	} else {
-		m.out = slices.Clone(c.out)
+		m.out = append(slices.Clone(c.out), next.out[1:]...)
 		m.out[slot] = next.out[0]
 	}
 	for _, v := range m.out {

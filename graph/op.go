@@ -38,8 +38,8 @@ type Fuser interface {
 	// says that others read the result too, so that it must still be written.
 	//
 	// The fused operation's operands are the receiver's followed by next's
-	// others. Its results are the receiver's, with the one at slot replaced by
-	// next's only result; or, if keep, the receiver's followed by next's.
+	// others. Its results are the receiver's followed by next's; unless keep, next's
+	// first stands in the place of the one at slot.
 	Fuse(next Op, arg, slot int, keep bool) (Op, bool)
 }
 

@@ -79,6 +79,7 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	l.recompute(o.recompute)
 	again := len(l.calls) - once
 	if o.fuse {
+		l.join()
 		l.fuse()
 	}
 	l.early()

@@ -14,8 +14,8 @@ var GELU = Unary{
 	D: func(x float64) float64 {
 		return normalCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)
 	},
-	F32: UnaryKernels[float32]{kernel.GELU[float32], kernel.GELUGrad[float32]},
-	F64: UnaryKernels[float64]{kernel.GELU[float64], kernel.GELUGrad[float64]},
+	F32: UnaryKernels[float32]{kernel.GELU[float32], kernel.GELUGrad[float32], kernel.GELUBoth[float32]},
+	F64: UnaryKernels[float64]{kernel.GELU[float64], kernel.GELUGrad[float64], kernel.GELUBoth[float64]},
 }
 
 // normalCDF uses erfc, which keeps its precision in the left tail.

@@ -11,8 +11,8 @@ var GELUSigmoid = Unary{
 		s := logistic(geluSlope * x)
 		return s + geluSlope*x*s*logistic(-geluSlope*x)
 	},
-	F32: UnaryKernels[float32]{kernel.GELUSigmoid[float32], kernel.GELUSigmoidGrad[float32]},
-	F64: UnaryKernels[float64]{kernel.GELUSigmoid[float64], kernel.GELUSigmoidGrad[float64]},
+	F32: UnaryKernels[float32]{kernel.GELUSigmoid[float32], kernel.GELUSigmoidGrad[float32], kernel.GELUSigmoidBoth[float32]},
+	F64: UnaryKernels[float64]{kernel.GELUSigmoid[float64], kernel.GELUSigmoidGrad[float64], kernel.GELUSigmoidBoth[float64]},
 }
 
 const geluSlope = 1.702

@@ -18,8 +18,8 @@ var GELUTanh = Unary{
 		t, dt := geluTanh(x)
 		return (1 + t + x*dt) / 2
 	},
-	F32: UnaryKernels[float32]{kernel.GELUTanh[float32], kernel.GELUTanhGrad[float32]},
-	F64: UnaryKernels[float64]{kernel.GELUTanh[float64], kernel.GELUTanhGrad[float64]},
+	F32: UnaryKernels[float32]{kernel.GELUTanh[float32], kernel.GELUTanhGrad[float32], kernel.GELUTanhBoth[float32]},
+	F64: UnaryKernels[float64]{kernel.GELUTanh[float64], kernel.GELUTanhGrad[float64], kernel.GELUTanhBoth[float64]},
 }
 
 // geluTanh is the hyperbolic tangent in GELUTanh, and its derivative.

@@ -16,6 +16,6 @@ var ReLU = Unary{
 		}
 		return 0
 	},
-	F32: UnaryKernels[float32]{kernel.ReLU[float32], kernel.ReLUGrad[float32]},
-	F64: UnaryKernels[float64]{kernel.ReLU[float64], kernel.ReLUGrad[float64]},
+	F32: UnaryKernels[float32]{F: kernel.ReLU[float32], D: kernel.ReLUGrad[float32]},
+	F64: UnaryKernels[float64]{F: kernel.ReLU[float64], D: kernel.ReLUGrad[float64]},
 }

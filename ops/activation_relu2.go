@@ -11,6 +11,6 @@ var ReLU2 = Unary{
 	Name: "relu2",
 	F:    func(x float64) float64 { return math.Pow(math.Max(x, 0), 2) },
 	D:    func(x float64) float64 { return 2 * math.Max(x, 0) },
-	F32:  UnaryKernels[float32]{kernel.ReLU2[float32], kernel.ReLU2Grad[float32]},
-	F64:  UnaryKernels[float64]{kernel.ReLU2[float64], kernel.ReLU2Grad[float64]},
+	F32:  UnaryKernels[float32]{F: kernel.ReLU2[float32], D: kernel.ReLU2Grad[float32]},
+	F64:  UnaryKernels[float64]{F: kernel.ReLU2[float64], D: kernel.ReLU2Grad[float64]},
 }

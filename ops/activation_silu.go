@@ -11,6 +11,6 @@ var SiLU = Unary{
 		s := logistic(x)
 		return s + x*s*logistic(-x)
 	},
-	F32: UnaryKernels[float32]{kernel.SiLU[float32], kernel.SiLUGrad[float32]},
-	F64: UnaryKernels[float64]{kernel.SiLU[float64], kernel.SiLUGrad[float64]},
+	F32: UnaryKernels[float32]{kernel.SiLU[float32], kernel.SiLUGrad[float32], kernel.SiLUBoth[float32]},
+	F64: UnaryKernels[float64]{kernel.SiLU[float64], kernel.SiLUGrad[float64], kernel.SiLUBoth[float64]},
 }

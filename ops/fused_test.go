@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"math"
 	"testing"
 
 	"ablate/graph"
@@ -16,6 +17,15 @@ type fusedCase struct {
 	in    []graphtest.Input
 }
 
+// gatedNetwork is a feed-forward network with a gate: operands x, the weight and bias of the
+// gate, and the weights of the value and behind.
+func gatedNetwork(u ops.Unary) graphtest.Expr {
+	return func(in []*graph.Node) []*graph.Node {
+		g, v := ops.Linear(in[0], in[1], in[2]), ops.Linear(in[0], in[3], nil)
+		return []*graph.Node{ops.Linear(ops.Gate(g, v, u), in[4], nil)}
+	}
+}
+
 // fusions lists them for rows of 6 entries and hidden layers of h.
 func fusions(lead []int, h int) []fusedCase {
 	const d = 6
@@ -25,14 +35,17 @@ func fusions(lead []int, h int) []fusedCase {
 		{"residual sum", 2, func(in []*graph.Node) []*graph.Node {
 			return []*graph.Node{graph.Add(in[0], ops.Linear(in[0], in[1], nil))}
 		}, []graphtest.Input{x, normal("sq", nil, d, d)}},
-		{"feed-forward", 2, func(in []*graph.Node) []*graph.Node {
+		{"feed-forward", 3, func(in []*graph.Node) []*graph.Node {
 			a := ops.Activate(ops.Linear(in[0], in[1], in[2]), ops.GELU)
 			return []*graph.Node{ops.Linear(a, in[3], nil)}
 		}, []graphtest.Input{x, up, b, down}},
-		{"gated feed-forward", 4, func(in []*graph.Node) []*graph.Node {
-			g, v := ops.Linear(in[0], in[1], in[2]), ops.Linear(in[0], in[3], nil)
-			return []*graph.Node{ops.Linear(ops.Gate(g, v, ops.SiLU), in[4], nil)}
-		}, []graphtest.Input{x, up, b, normal("value", nil, h, d), down}},
+		{"gated feed-forward", 4, gatedNetwork(ops.SiLU), []graphtest.Input{x, up, b, normal("value", nil, h, d), down}},
+		{"gated feed-forward of two kernels", 4, gatedNetwork(ops.Tanh), []graphtest.Input{x, up, b, normal("value", nil, h, d), down}},
+		{"gated feed-forward of functions", 4, gatedNetwork(ops.Unary{Name: "sine", F: math.Sin, D: math.Cos}), []graphtest.Input{x, up, b, normal("value", nil, h, d), down}},
+		{"feed-forward with a norm inside", 1, func(in []*graph.Node) []*graph.Node {
+			a := ops.Activate(ops.Linear(in[0], in[1], nil), ops.GELU)
+			return []*graph.Node{ops.Linear(ops.RMSNorm(a, nil, 1e-5, false), in[2], nil)}
+		}, []graphtest.Input{x, up, down}},
 		{"three products of one value", 2, func(in []*graph.Node) []*graph.Node {
 			var out []*graph.Node
 			for _, w := range in[1:] {

@@ -141,10 +141,10 @@ func (h *boundHeadLoss[T]) product(z []T, ld, r0, r1, c0, c1 int, packed []T) {
 	kernel.MulPacked(r1-r0, c1-c0, h.d, x, h.d, packed, z, ld, 0, c1-c0, e)
 }
 
-// apply computes y = f(a, b, c), a chunk at a time.
-func apply[T graph.Float](f mapFunc[T], y, a, b, c, tmp []T) {
+// apply computes y = f(in), a chunk at a time.
+func apply[T graph.Float](f mapFunc[T], y []T, in pieces[T], tmp []T) {
 	for lo := 0; lo < len(y); lo += chunk {
 		hi := min(lo+chunk, len(y))
-		f(y[lo:hi], a[lo:hi], b[lo:hi], c[lo:hi], tmp)
+		f(pieces[T]{y[lo:hi]}, in.cut(lo, hi), tmp)
 	}
 }

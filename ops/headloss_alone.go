@@ -32,13 +32,13 @@ func (h *boundHeadLoss[T]) chunks(s chunkStats) graph.Task {
 	chunks, groups := blocks(h.v, kernel.LossChunk), blocks(h.rows, lossGroup)
 	packed := kernel.PackedLen(h.d, min(h.v, kernel.LossChunk))
 	logits := lossRows * min(h.v, kernel.LossChunk)
-	h.c.Local(packed + logits + chunk)
+	h.c.Local(packed + logits + chunkTmp)
 	return graph.Task{
 		Parts: chunks * groups, Reads: append(h.operands(), h.targets()), Writes: s.buffers(),
 		Run: func(part int, wk *graph.Worker) {
 			i, g := part%chunks, part/chunks
 			c0, c1 := i*kernel.LossChunk, min((i+1)*kernel.LossChunk, h.v)
-			local := graph.Local[T](wk, packed+logits+chunk)
+			local := graph.Local[T](wk, packed+logits+chunkTmp)
 			w, tmp := local[:packed], local[packed+logits:]
 			h.pack(w, c0, c1)
 			end := h.rows * (g + 1) / groups
@@ -47,7 +47,7 @@ func (h *boundHeadLoss[T]) chunks(s chunkStats) graph.Task {
 				z := local[packed:][:(r1-r0)*(c1-c0)]
 				h.product(z, c1-c0, r0, r1, c0, c1, w)
 				for _, f := range h.f {
-					apply(f, z, z, z, z, tmp)
+					apply(f, z, pieces[T]{z}, tmp)
 				}
 				at := i*h.rows + r0
 				kernel.CrossEntropyChunk(graph.Slice[T](s.most)[at:], graph.Slice[T](s.sum)[at:], graph.Slice[T](s.picked)[r0:],

@@ -104,7 +104,7 @@ func (f *headLossFinder) backStep(dz graph.Wire) (s graph.Spot, ok bool) {
 	}
 	s = readers[0]
 	p, ok := asPointwise(s.Op())
-	if !ok || s.In(0) != dz {
+	if !ok || p.more > 0 || s.In(0) != dz {
 		return s, false
 	}
 	b := backStep{op: p}

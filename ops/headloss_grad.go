@@ -63,7 +63,7 @@ func (h headLossBlock[T]) gradients() graph.Task {
 	few := max(1, headLossGrads/h.v)
 	parts := blocks(h.rows, max(few, headLossRows))
 	held := h.held()
-	need := chunk + few // tmp, log Σ exp, and what may take no other's place
+	need := chunkTmp + few // tmp, log Σ exp, and what may take no other's place
 	for _, beside := range held {
 		if beside {
 			need += few * h.v
@@ -96,7 +96,7 @@ func (h *boundHeadLoss[T]) held() (held [maxSteps + 1]bool) {
 // value takes the place of the one before, unless that is held.
 func (h headLossBlock[T]) gradient(r, n int, held [maxSteps + 1]bool, local []T) {
 	z := graph.Slice[T](h.z)[r*h.v : (r+n)*h.v]
-	tmp, rest, lse := local[:chunk], local[chunk:], local[len(local)-n:]
+	tmp, rest, lse := local[:chunkTmp], local[chunkTmp:], local[len(local)-n:]
 	after := func(x []T, i int) []T { // where what is made of x, value i, goes
 		if held[i] {
 			x, rest = rest[:len(z)], rest[len(z):]
@@ -106,7 +106,7 @@ func (h headLossBlock[T]) gradient(r, n int, held [maxSteps + 1]bool, local []T)
 	at := [maxSteps + 1][]T{z} // the product and the results of the steps
 	for i, f := range h.f {
 		at[i+1] = after(at[i], i)
-		apply(f, at[i+1], at[i], at[i], at[i], tmp)
+		apply(f, at[i+1], pieces[T]{at[i]}, tmp)
 	}
 	logits := at[len(h.f)]
 	nll, targets := graph.Slice[T](h.c.Out(0))[h.r0+r:], graph.Slice[int32](h.targets())[h.r0+r:]
@@ -114,14 +114,14 @@ func (h headLossBlock[T]) gradient(r, n int, held [maxSteps + 1]bool, local []T)
 	d := after(logits, len(h.f))
 	kernel.CrossEntropyGrad(d, logits, nll, lse, targets, n, h.v, Ignore, graph.Slice[T](h.dloss())[0])
 	for i, f := range h.df {
-		in := [maxArity][]T{d, d, d}
+		in := pieces[T]{d}
 		for k, from := range h.back[i].from {
 			in[k+1] = at[from]
 		}
 		if i == len(h.df)-1 {
 			d = z
 		}
-		apply(f, d, in[0], in[1], in[2], tmp)
+		apply(f, d, in, tmp)
 	}
 }
 

@@ -77,12 +77,13 @@ func (o linear) Infer(in []graph.Shape) ([]graph.Shape, error) {
 	return o.stages.infer(y, in)
 }
 
-// Alias lets the result take the place of the addend.
+// Alias lets the result take the place of the addend, and those of stages the
+// places of their operands.
 func (o linear) Alias(slot int) int {
-	if o.addend {
-		return over(o.plain(), slot)
+	if o.addend && slot == 0 {
+		return o.plain()
 	}
-	return -1
+	return o.stages.alias(slot)
 }
 
 func (o linear) Bind(c *graph.Call) []graph.Task {
@@ -129,7 +130,7 @@ func packWeight[T graph.Float](c *graph.Call, w *graph.Buffer) (packed *graph.Bu
 func runLinear[T graph.Float](c *graph.Call, o linear, packed *graph.Buffer) func(part, parts int, wk *graph.Worker) {
 	out, in := c.In(1).Shape()[0], c.In(1).Shape()[1]
 	bound := bindStages[T](c, o.stages)
-	c.Local(chunk)
+	c.Local(chunkTmp)
 	return func(part, parts int, wk *graph.Worker) {
 		x, y := graph.Part[T](c.In(0), part, parts), graph.Part[T](c.Out(0), part, parts)
 		e := kernel.Epilogue[T]{Ahead: wk}
@@ -140,7 +141,7 @@ func runLinear[T graph.Float](c *graph.Call, o linear, packed *graph.Buffer) fun
 		if o.addend {
 			addend, e.LdAddend = graph.Part[T](c.In(o.plain()), part, parts), out
 		}
-		byBlocks(bound, part, parts, len(x)/in, out, graph.Local[T](wk, chunk), func(r0, r1, c0, c1 int) {
+		byBlocks(bound, part, parts, len(x)/in, out, graph.Local[T](wk, chunkTmp), func(r0, r1, c0, c1 int) {
 			if addend != nil {
 				e.Addend = addend[r0*out : r1*out]
 			}

@@ -22,7 +22,7 @@ func linearOfFewRows[T graph.Float](c *graph.Call, o linear) graph.Task {
 	const line = 16
 	cols := min(max(partElements/in/line, 1)*line, stageCols)
 	bound := bindStages[T](c, o.stages)
-	c.Local(chunk)
+	c.Local(chunkTmp)
 	return graph.Task{Parts: blocks(out, cols), Run: func(part int, wk *graph.Worker) {
 		c0, c1 := part*cols, min((part+1)*cols, out)
 		var e kernel.Epilogue[T]
@@ -34,7 +34,7 @@ func linearOfFewRows[T graph.Float](c *graph.Call, o linear) graph.Task {
 		}
 		kernel.MulDots(rows, out, in, graph.Slice[T](c.In(0)), in, graph.Slice[T](c.In(1)), in, graph.Slice[T](c.Out(0)), out, c0, c1, e)
 		for s := range bound {
-			bound[s].run(0, 1, 0, rows, c0, c1, out, graph.Local[T](wk, chunk))
+			bound[s].run(0, 1, 0, rows, c0, c1, out, graph.Local[T](wk, chunkTmp))
 		}
 	}}
 }

@@ -44,12 +44,13 @@ func (o linearDX) Infer(in []graph.Shape) ([]graph.Shape, error) {
 	return o.stages.infer(dx, in)
 }
 
-// Alias lets dx take the place of the addend.
+// Alias lets dx take the place of the addend, and the results of stages those of
+// their operands.
 func (o linearDX) Alias(slot int) int {
-	if o.addend {
-		return over(2, slot)
+	if o.addend && slot == 0 {
+		return 2
 	}
-	return -1
+	return o.stages.alias(slot)
 }
 
 func (o linearDX) Bind(c *graph.Call) []graph.Task {
@@ -61,14 +62,14 @@ func (o linearDX) Bind(c *graph.Call) []graph.Task {
 func runLinearDX[T graph.Float](c *graph.Call, o linearDX) func(part, parts int, wk *graph.Worker) {
 	out, in := c.In(1).Shape()[0], c.In(1).Shape()[1]
 	bound := bindStages[T](c, o.stages)
-	c.Local(chunk)
+	c.Local(chunkTmp)
 	return func(part, parts int, wk *graph.Worker) {
 		dy, w, dx := graph.Part[T](c.In(0), part, parts), graph.Slice[T](c.In(1)), graph.Part[T](c.Out(0), part, parts)
 		e := kernel.Epilogue[T]{Acc: o.addend, Ahead: wk}
 		if o.addend && !c.Out(0).Same(c.In(2)) {
 			copy(dx, graph.Part[T](c.In(2), part, parts))
 		}
-		byBlocks(bound, part, parts, len(dy)/out, in, graph.Local[T](wk, chunk), func(r0, r1, c0, c1 int) {
+		byBlocks(bound, part, parts, len(dy)/out, in, graph.Local[T](wk, chunkTmp), func(r0, r1, c0, c1 int) {
 			kernel.MulInPlace(r1-r0, c1-c0, out, dy[r0*out:r1*out], out, w[c0:], in, dx[r0*in+c0:], in, e)
 		})
 	}

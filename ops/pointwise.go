@@ -1,22 +1,38 @@
 package ops
 
 import (
+	"slices"
+
 	"ablate/graph"
 	"ablate/ops/kernel"
 )
 
-// mapFunc computes y[i] = f(a[i], b[i], c[i]) for the operands that there are.
-// y may be any of them. tmp has at least the length of y.
-type mapFunc[T graph.Float] func(y, a, b, c, tmp []T)
+// mapFunc computes, for every i, element i of its results from elements i of its
+// operands. A single result may stand where any operand does, one of several where
+// that of its number does. tmp has at least twice the length of an operand.
+type mapFunc[T graph.Float] func(out, in pieces[T], tmp []T)
 
-// pointwise is an operation with one result, of the operands' shape, whose
-// element i depends on the elements i of the operands alone. The matrix
-// products take such operations into themselves and compute them on blocks of
-// their result that are still in the cache. Differentiable operations embed it
-// and add their Grad.
+// pieces are the same stretch of several values, nil where there is none.
+type pieces[T graph.Float] [maxArity][]T
+
+// cut is the elements [lo, hi) of each.
+func (p pieces[T]) cut(lo, hi int) pieces[T] {
+	for i, x := range p {
+		if x != nil {
+			p[i] = x[lo:hi]
+		}
+	}
+	return p
+}
+
+// pointwise is an operation with results of the operands' shape, whose elements i
+// depend on the elements i of the operands alone. The matrix products take such
+// operations into themselves and compute them on blocks of their result that are
+// still in the cache. Differentiable operations embed it and add their Grad.
 type pointwise struct {
 	name  string
 	arity int
+	more  int // results beyond the first
 	f32   mapFunc[float32]
 	f64   mapFunc[float64]
 
@@ -25,12 +41,16 @@ type pointwise struct {
 	grad bool
 }
 
-// maxArity is the most operands that a pointwise operation has.
+// maxArity is the most operands that a pointwise operation has, and the most
+// results.
 const maxArity = 3
 
 // chunk is the number of elements that a mapFunc is given at once: a few
 // operands of that length, and tmp, fit in the first-level cache.
 const chunk = 1024
+
+// chunkTmp is the length of tmp for chunks.
+const chunkTmp = 2 * chunk
 
 func (o pointwise) String() string { return o.name }
 
@@ -40,29 +60,31 @@ func (o pointwise) Infer(in []graph.Shape) ([]graph.Shape, error) {
 			return nil, err
 		}
 	}
-	return in[:1], nil
+	return slices.Repeat(in[:1], 1+o.more), nil
 }
 
-// Alias lets the result take the place of the first operand.
-func (pointwise) Alias(int) int { return 0 }
+// Alias lets results take the places of the operands of their numbers.
+func (pointwise) Alias(slot int) int { return slot }
 
 func (o pointwise) Bind(c *graph.Call) []graph.Task {
-	c.Local(chunk)
+	c.Local(chunkTmp)
 	return []graph.Task{c.Rows(graph.Typed(c, runPointwise[float32], runPointwise[float64])(c, o))}
 }
 
 func runPointwise[T graph.Float](c *graph.Call, o pointwise) func(part, parts int, w *graph.Worker) {
 	f := mapOf[T](o)
 	return func(part, parts int, w *graph.Worker) {
-		tmp := graph.Local[T](w, chunk)
-		y := graph.Part[T](c.Out(0), part, parts)
-		var in [maxArity][]T
-		for i := range in {
-			in[i] = graph.Part[T](c.In(min(i, c.Operands()-1)), part, parts)
+		tmp := graph.Local[T](w, chunkTmp)
+		var out, in pieces[T]
+		for i := range o.arity {
+			in[i] = graph.Part[T](c.In(i), part, parts)
 		}
-		for lo := 0; lo < len(y); lo += chunk {
-			hi := min(lo+chunk, len(y))
-			f(y[lo:hi], in[0][lo:hi], in[1][lo:hi], in[2][lo:hi], tmp)
+		for i := range 1 + o.more {
+			out[i] = graph.Part[T](c.Out(i), part, parts)
+		}
+		for lo, n := 0, len(out[0]); lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			f(out.cut(lo, hi), in.cut(lo, hi), tmp)
 		}
 	}
 }
@@ -89,4 +111,4 @@ func asPointwise(op graph.Op) (pointwise, bool) {
 	return pointwise{}, false
 }
 
-func mapSum[T graph.Float](y, a, b, _, _ []T) { kernel.Add(y, a, b) }
+func mapSum[T graph.Float](out, in pieces[T], _ []T) { kernel.Add(out[0], in[0], in[1]) }

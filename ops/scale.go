@@ -19,7 +19,7 @@ func Scale(x *graph.Node, c float64) *graph.Node {
 type scale struct{ pointwise }
 
 func mapScale[T graph.Float](c float64) mapFunc[T] {
-	return func(y, x, _, _, _ []T) { kernel.Scale(y, x, c) }
+	return func(out, in pieces[T], _ []T) { kernel.Scale(out[0], in[0], c) }
 }
 
 // Grad is dx = c·dy.

@@ -27,7 +27,7 @@ func (o softcap) Infer(in []graph.Shape) ([]graph.Shape, error) {
 }
 
 func mapSoftcap[T graph.Float](limit float64) mapFunc[T] {
-	return func(y, x, _, _, _ []T) { kernel.Softcap(y, x, limit) }
+	return func(out, in pieces[T], _ []T) { kernel.Softcap(out[0], in[0], limit) }
 }
 
 // Grad is dx = dy ⊙ (1 - tanh²(x/limit)).
@@ -37,5 +37,5 @@ func (o softcap) Grad(in, _, dout []*graph.Node) []*graph.Node {
 }
 
 func mapSoftcapGrad[T graph.Float](limit float64) mapFunc[T] {
-	return func(dx, dy, x, _, _ []T) { kernel.SoftcapGrad(dx, dy, x, limit) }
+	return func(out, in pieces[T], _ []T) { kernel.SoftcapGrad(out[0], in[0], in[1], limit) }
 }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ablate/graph"
@@ -16,8 +17,7 @@ type stage struct {
 	others int  // the first of op's other operands, among those of the fused operation
 }
 
-// maxStages bounds how much one product takes into itself. The gradient of a
-// gated unit needs two.
+// maxStages bounds how much one product takes into itself.
 const maxStages = 3
 
 // stages are the pointwise operations that follow a product, in order.
@@ -44,6 +44,39 @@ func (s stages) operands() int {
 	return n
 }
 
+// results is the number of results that a stage adds to those before it.
+func (t stage) results() int {
+	if t.keep {
+		return 1 + t.op.more
+	}
+	return t.op.more
+}
+
+// alias is the operand whose memory result number slot of the fused operation may
+// take over, or -1. Only what nothing but a stage writes may stand where the stage
+// reads: the product comes before.
+func (s stages) alias(slot int) int {
+	end := 1
+	for _, t := range s {
+		if end += t.results(); slot > 0 && slot < end {
+			return t.operand(t.op.Alias(t.op.more - (end - 1 - slot)))
+		}
+	}
+	return -1
+}
+
+// operand is where operand i of a stage stands among those of the fused operation, -1
+// for the product's result.
+func (t stage) operand(i int) int {
+	switch {
+	case i < t.arg:
+		return t.others + i
+	case i > t.arg:
+		return t.others + i - 1
+	}
+	return -1
+}
+
 // infer gives the shapes of all results for the shape of the product's, and
 // checks the other operands.
 func (s stages) infer(y graph.Shape, in []graph.Shape) ([]graph.Shape, error) {
@@ -54,9 +87,7 @@ func (s stages) infer(y graph.Shape, in []graph.Shape) ([]graph.Shape, error) {
 				return nil, err
 			}
 		}
-		if t.keep {
-			out = append(out, y)
-		}
+		out = append(out, slices.Repeat([]graph.Shape{y}, t.results())...)
 	}
 	return out, nil
 }
@@ -71,9 +102,8 @@ func (s stages) String() string {
 
 // boundStage is a stage with the buffers that it works on.
 type boundStage[T graph.Float] struct {
-	f   mapFunc[T]
-	in  [maxArity]*graph.Buffer
-	out *graph.Buffer
+	f       mapFunc[T]
+	in, out []*graph.Buffer
 }
 
 // bindStages finds the buffers of every stage of a fused call.
@@ -81,36 +111,43 @@ func bindStages[T graph.Float](c *graph.Call, s stages) []boundStage[T] {
 	all := make([]boundStage[T], len(s))
 	results := 1
 	for i, t := range s {
-		b := boundStage[T]{f: mapOf[T](t.op), out: c.Out(t.slot)}
-		other := t.others
-		for k := range b.in {
-			b.in[k] = c.Out(t.slot)
-			if k != t.arg && k < t.op.arity {
-				b.in[k] = c.In(other)
-				other++
+		b := &all[i]
+		b.f = mapOf[T](t.op)
+		for k := range t.op.arity {
+			if at := t.operand(k); at >= 0 {
+				b.in = append(b.in, c.In(at))
+			} else {
+				b.in = append(b.in, c.Out(t.slot))
 			}
 		}
-		if t.keep {
-			b.out = c.Out(results)
+		if !t.keep {
+			b.out = append(b.out, c.Out(t.slot))
+		}
+		for range t.results() {
+			b.out = append(b.out, c.Out(results))
 			results++
 		}
-		all[i] = b
 	}
 	return all
 }
 
 // run computes the stage on columns [c0, c1) of rows [r0, r1) of a part, in
-// rows of n columns. tmp has chunk elements.
+// rows of n columns. tmp has chunkTmp elements.
 func (b *boundStage[T]) run(part, parts, r0, r1, c0, c1, n int, tmp []T) {
-	y := graph.Part[T](b.out, part, parts)
-	p, q, r := graph.Part[T](b.in[0], part, parts), graph.Part[T](b.in[1], part, parts), graph.Part[T](b.in[2], part, parts)
+	var out, in pieces[T]
+	for i, x := range b.in {
+		in[i] = graph.Part[T](x, part, parts)
+	}
+	for i, x := range b.out {
+		out[i] = graph.Part[T](x, part, parts)
+	}
 	from, to, size, next := r0*n+c0, (r1-1)*n+c1, c1-c0, n // row by row
 	if size == n {
 		size, next = chunk, chunk // rows without gaps
 	}
 	for lo := from; lo < to; lo += next {
 		hi := min(lo+size, to)
-		b.f(y[lo:hi], p[lo:hi], q[lo:hi], r[lo:hi], tmp)
+		b.f(out.cut(lo, hi), in.cut(lo, hi), tmp)
 	}
 }
 

@@ -4,7 +4,8 @@ import "math"
 
 // Activations. f(y, x) computes y = f(x) and fGrad(dx, dy, x) computes dx = dy ⊙ f'(x), element by
 // element over len(y) and len(dx) elements. y may be x; dx may be dy or x. σ is the logistic
-// function. Any finite input gives a finite value and derivative.
+// function. Any finite input gives a finite value and derivative. Where they share most of their work, fBoth(y, dx,
+// dy, x) computes both, with the same bits; y may be x then, and dx may be dy.
 
 // ReLU is max(x, 0).
 func ReLU[T Float](y, x []T) {
@@ -106,11 +107,17 @@ func SiLU[T Float](y, x []T) { scaledSiLU(y, x, 1) }
 // SiLUGrad is the gradient of SiLU.
 func SiLUGrad[T Float](dx, dy, x []T) { scaledSiLUGrad(dx, dy, x, 1) }
 
+// SiLUBoth is SiLU and its gradient.
+func SiLUBoth[T Float](y, dx, dy, x []T) { scaledSiLUBoth(y, dx, dy, x, 1) }
+
 // GELUSigmoid is x·σ(1.702·x), the sigmoid approximation of GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415).
 func GELUSigmoid[T Float](y, x []T) { scaledSiLU(y, x, geluSigmoidSlope) }
 
 // GELUSigmoidGrad is the gradient of GELUSigmoid.
 func GELUSigmoidGrad[T Float](dx, dy, x []T) { scaledSiLUGrad(dx, dy, x, geluSigmoidSlope) }
+
+// GELUSigmoidBoth is GELUSigmoid and its gradient.
+func GELUSigmoidBoth[T Float](y, dx, dy, x []T) { scaledSiLUBoth(y, dx, dy, x, geluSigmoidSlope) }
 
 const geluSigmoidSlope = 1.702
 
@@ -137,6 +144,15 @@ func scaledSiLUGrad[T Float](dx, dy, x []T, a float64) {
 		s := sigmoid(u)
 		dx[i] = dy[i] * T(s+u*s*sigmoid(-u))
 	}
+}
+
+func scaledSiLUBoth[T Float](y, dx, dy, x []T, a float64) {
+	dx, dy, x = dx[:len(y)], dy[:len(y)], x[:len(y)]
+	if mappedBoth(mapSiLUBoth, y, dx, dy, x, a) {
+		return
+	}
+	scaledSiLUGrad(dx, dy, x, a)
+	scaledSiLU(y, x, a)
 }
 
 // Identity copies x: the gate of the bilinear layer (Shazeer 2020, arXiv:2002.05202).

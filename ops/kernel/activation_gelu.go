@@ -27,6 +27,16 @@ func GELUGrad[T Float](dx, dy, x []T) {
 	}
 }
 
+// GELUBoth is GELU and its gradient.
+func GELUBoth[T Float](y, dx, dy, x []T) {
+	dx, dy, x = dx[:len(y)], dy[:len(y)], x[:len(y)]
+	if mappedBoth(mapGELUBoth, y, dx, dy, x, 0) {
+		return
+	}
+	GELUGrad(dx, dy, x)
+	GELU(y, x)
+}
+
 const invSqrt2Pi = 1 / (math.Sqrt2 * 1.77245385090551602729816748334114518) // 1/√(2π); the second factor is √π
 
 // normalCDF uses the complement, so that small values keep their digits.
@@ -64,4 +74,14 @@ func GELUTanhGrad[T Float](dx, dy, x []T) {
 		s := sigmoid(u)
 		dx[i] = dy[i] * T(s+c*s*sigmoid(-u)*(geluLinear+3*geluCubic*c*c))
 	}
+}
+
+// GELUTanhBoth is GELUTanh and its gradient.
+func GELUTanhBoth[T Float](y, dx, dy, x []T) {
+	dx, dy, x = dx[:len(y)], dy[:len(y)], x[:len(y)]
+	if mappedBoth(mapGELUTanhBoth, y, dx, dy, x, 0) {
+		return
+	}
+	GELUTanhGrad(dx, dy, x)
+	GELUTanh(y, x)
 }

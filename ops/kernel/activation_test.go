@@ -163,6 +163,38 @@ func TestActivationSweep(t *testing.T) {
 	})
 }
 
+// boths is every activation that comes with its gradient in one call.
+var boths = map[string]func(y, dx, dy, x []float32){
+	"silu": SiLUBoth[float32], "gelu": GELUBoth[float32], "gelu_tanh": GELUTanhBoth[float32], "gelu_sigmoid": GELUSigmoidBoth[float32],
+}
+
+// Both at once are what they are one by one, to the bit, wherever the results stand.
+func TestActivationBoth(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		for _, a := range activations {
+			both := boths[a.name]
+			if both == nil {
+				continue
+			}
+			for _, n := range ragged {
+				x, dy := normals[float32](uint64(n), n), normals[float32](7, n)
+				for i := range x {
+					x[i] *= []float32{1, 4, 100, 1e30}[i%4]
+				}
+				wantY, wantDX, y, dx := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+				a.f32(wantY, x)
+				a.grad32(wantDX, dy, x)
+				both(y, dx, dy, x)
+				same(t, a.name, y, wantY)
+				same(t, a.name+" grad", dx, wantDX)
+				both(x, dy, dy, x)
+				same(t, a.name+" in place", x, wantY)
+				same(t, a.name+" grad in place", dy, wantDX)
+			}
+		}
+	})
+}
+
 func BenchmarkActivations(b *testing.B) {
 	const n = 4096
 	x, dy, y := normals[float32](1, n), normals[float32](2, n), make([]float32, n)
@@ -179,5 +211,14 @@ func BenchmarkActivations(b *testing.B) {
 			}
 			elementsPerNs(b, n)
 		})
+		if both := boths[a.name]; both != nil {
+			dx := make([]float32, n)
+			b.Run(a.name+"_both", func(b *testing.B) {
+				for b.Loop() {
+					both(y, dx, dy, x)
+				}
+				elementsPerNs(b, n)
+			})
+		}
 	}
 }

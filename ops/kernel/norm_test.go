@@ -191,60 +191,66 @@ func wideCase(c *normCase[float32]) *normCase[float64] {
 func TestNormRowsAreIndependent(t *testing.T) {
 	onEachPath(t, func(t *testing.T) {
 		for _, n := range norms[float32]() {
-			c, rows := newNormCase[float32](7, 40), newNormCase[float32](7, 40)
-			n.forward(c)
-			n.grad(c)
-			for r := range 7 {
-				one := *rows
-				one.rows = 1
-				for _, s := range []*[]float32{&one.x, &one.y, &one.dx, &one.dy, &one.ad} {
-					*s = (*s)[r*40 : (r+1)*40]
-				}
-				one.mean, one.rstd = one.mean[r:], one.rstd[r:]
-				n.forward(&one)
-				n.grad(&one)
-			}
-			same(t, n.name+" y", rows.y, c.y)
-			same(t, n.name+" dx", rows.dx, c.dx)
-			same(t, n.name+" dw", rows.dw, c.dw)
-			same(t, n.name+" db", rows.db, c.db)
-			same(t, n.name+" dalpha", rows.dalpha, c.dalpha)
-
-			for _, alias := range []func(c *normCase[float32]){
-				func(c *normCase[float32]) { c.dx = c.dy },
-				func(c *normCase[float32]) { c.dx = c.x },
-				func(c *normCase[float32]) { c.dx = c.ad },
-			} {
-				in := newNormCase[float32](7, 40)
-				alias(in)
-				n.forward(in)
-				n.grad(in)
-				same(t, n.name+" dx in place", in.dx, c.dx)
-			}
-			in := newNormCase[float32](7, 40)
-			in.y = in.x
-			n.forward(in)
-			same(t, n.name+" y in place", in.y, c.y)
-			noAllocs(t, n.name, func() { n.forward(c); n.grad(c) })
+			independentRows(t, n.name, n.forward, n.grad, 40)
+			independentRows(t, n.name, n.forward, n.grad, 400)
 		}
 	})
 }
 
+func independentRows(t *testing.T, name string, forward, grad func(c *normCase[float32]), d int) {
+	t.Helper()
+	c, rows := newNormCase[float32](7, d), newNormCase[float32](7, d)
+	forward(c)
+	grad(c)
+	for r := range 7 {
+		one := *rows
+		one.rows = 1
+		for _, s := range []*[]float32{&one.x, &one.y, &one.dx, &one.dy, &one.ad} {
+			*s = (*s)[r*d : (r+1)*d]
+		}
+		one.mean, one.rstd = one.mean[r:], one.rstd[r:]
+		forward(&one)
+		grad(&one)
+	}
+	same(t, name+" y", rows.y, c.y)
+	same(t, name+" dx", rows.dx, c.dx)
+	same(t, name+" dw", rows.dw, c.dw)
+	same(t, name+" db", rows.db, c.db)
+	same(t, name+" dalpha", rows.dalpha, c.dalpha)
+
+	for _, alias := range []func(c *normCase[float32]){
+		func(c *normCase[float32]) { c.dx = c.dy },
+		func(c *normCase[float32]) { c.dx = c.x },
+		func(c *normCase[float32]) { c.dx = c.ad },
+	} {
+		in := newNormCase[float32](7, d)
+		alias(in)
+		forward(in)
+		grad(in)
+		same(t, name+" dx in place", in.dx, c.dx)
+	}
+	in := newNormCase[float32](7, d)
+	in.y = in.x
+	forward(in)
+	same(t, name+" y in place", in.y, c.y)
+	noAllocs(t, name, func() { forward(c); grad(c) })
+}
+
 func BenchmarkNorms(b *testing.B) {
-	for _, d := range []int{64, 384} {
+	for _, s := range [][2]int{{16, 64}, {64, 64}, {128, 128}, {256, 512}} { // the first in the first-level cache
 		for _, n := range norms[float32]() {
-			c := newNormCase[float32](32768/d/4, d)
-			b.Run(fmt.Sprintf("%s/%d", n.name, d), func(b *testing.B) {
+			c := newNormCase[float32](s[0], s[1])
+			b.Run(fmt.Sprintf("%s/%dx%d", n.name, s[0], s[1]), func(b *testing.B) {
 				for b.Loop() {
 					n.forward(c)
 				}
-				elementsPerNs(b, c.rows*d)
+				elementsPerNs(b, len(c.x))
 			})
-			b.Run(fmt.Sprintf("%s_grad/%d", n.name, d), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s_grad/%dx%d", n.name, s[0], s[1]), func(b *testing.B) {
 				for b.Loop() {
 					n.grad(c)
 				}
-				elementsPerNs(b, c.rows*d)
+				elementsPerNs(b, len(c.x))
 			})
 		}
 	}

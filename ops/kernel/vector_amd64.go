@@ -16,14 +16,14 @@ type rowArgs struct {
 // The functions below run assembly for the active path, if there is any, and report whether they did.
 // Slices must have been cut to the lengths that the portable code would access.
 
-// mapVector computes an element-wise function of len(dst) elements. Inputs that f does not read may be nil.
-func mapVector(f mapping, dst, a, b []float32, c float32) bool {
-	d, x, y := unsafe.SliceData(dst), unsafe.SliceData(a), unsafe.SliceData(b)
+// mapVector computes an element-wise function of len(dst) elements. Slices that f does not use may be nil.
+func mapVector(f mapping, dst, also, a, b []float32, c float32) bool {
+	d, e, x, y := unsafe.SliceData(dst), unsafe.SliceData(also), unsafe.SliceData(a), unsafe.SliceData(b)
 	switch active {
 	case pathAVX512:
-		map512(int(f), d, x, y, c, len(dst))
+		map512(int(f), d, e, x, y, c, len(dst))
 	case pathAVX2:
-		map256(int(f), d, x, y, c, len(dst))
+		map256(int(f), d, e, x, y, c, len(dst))
 	default:
 		return false
 	}

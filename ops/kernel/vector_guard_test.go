@@ -36,7 +36,12 @@ func TestNoAccessOutsideSlices(t *testing.T) {
 		name string
 		run  func(s [][]float32, n int) // nine slices of n·rows elements
 	}{
-		{"map", func(s [][]float32, n int) { GELUGrad(s[0], s[1], s[2]); MulAdd(s[0], s[1], s[2]); SiLU(s[0], s[1]) }},
+		{"map", func(s [][]float32, n int) {
+			GELUGrad(s[0], s[1], s[2])
+			MulAdd(s[0], s[1], s[2])
+			SiLU(s[0], s[1])
+			GELUBoth(s[0], s[3], s[1], s[2])
+		}},
 		{"layernorm", func(s [][]float32, n int) {
 			LayerNorm(s[0], s[1], s[2][(rows-1)*n:], s[3][(rows-1)*n:], s[4], s[5], rows, n, 1e-5)
 			LayerNormGrad(s[0], s[1], s[2], s[3][(rows-1)*n:], s[4], s[5], s[6][(rows-1)*n:], s[7][(rows-1)*n:], s[8], rows, n)

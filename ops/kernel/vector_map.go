@@ -28,9 +28,17 @@ const (
 	mapGELUTanhGrad
 	mapSoftcap // c·tanh(x/c)
 	mapSoftcapGrad
+	mapSiLUBoth // a function of b, and a times its derivative
+	mapGELUBoth
+	mapGELUTanhBoth
 )
 
 // mapped computes f with assembly and reports whether it could. a and b must be as long as dst.
 func mapped[T Float](f mapping, dst, a, b []T, c float64) bool {
-	return isFloat32[T]() && mapVector(f, as32(dst), as32(a), as32(b), float32(c))
+	return isFloat32[T]() && mapVector(f, as32(dst), nil, as32(a), as32(b), float32(c))
+}
+
+// mappedBoth is mapped for a function with two results, of equal length.
+func mappedBoth[T Float](f mapping, dst, also, a, b []T, c float64) bool {
+	return isFloat32[T]() && mapVector(f, as32(dst), as32(also), as32(a), as32(b), float32(c))
 }

@@ -2,7 +2,7 @@
 
 package kernel
 
-func mapVector(f mapping, dst, a, b []float32, c float32) bool { return false }
+func mapVector(f mapping, dst, also, a, b []float32, c float32) bool { return false }
 
 func normVector(y, x, w, b, mean, rstd []float32, rows, d int, eps float32, layer, onePlus bool) bool {
 	return false

@@ -7,7 +7,7 @@ package kernel
 // map512 computes the element-wise function number f.
 //
 //go:noescape
-func map512(f int, dst *float32, a *float32, b *float32, c float32, n int)
+func map512(f int, dst *float32, also *float32, a *float32, b *float32, c float32, n int)
 
 // layerNorm512 normalises rows by mean and variance.
 //
@@ -117,7 +117,7 @@ func panelMulT512(args *panelMulArgs)
 // map256 computes the element-wise function number f.
 //
 //go:noescape
-func map256(f int, dst *float32, a *float32, b *float32, c float32, n int)
+func map256(f int, dst *float32, also *float32, a *float32, b *float32, c float32, n int)
 
 // layerNorm256 normalises rows by mean and variance.
 //

@@ -7,12 +7,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mapping is an element-wise function of dst, a, b and a scalar.
+// mapping is an element-wise function of dst, a, b and a scalar, with one result or two.
 type mapping struct {
 	name   string
 	exp    bool // reads the constants of exp
+	two    bool // has a second result, and uses six groups of registers instead of five
 	body   func(v *vec, e *elements)
-	table  func(a float64) float64 // with AVX-512: what looked looks up, in place of body
+	table  *table // with AVX-512: what looked looks up, in place of body
 	looked func(v *vec, e *elements)
 }
 
@@ -25,14 +26,15 @@ type elements struct {
 
 // Registers of a mapping.
 var (
-	mapDst, mapA, mapB = reg.RDI, reg.RSI, reg.RDX
-	mapN, mapTmp       = reg.R8, reg.RAX
+	mapDst, mapA, mapB, mapAlso = reg.RDI, reg.RSI, reg.RDX, reg.R9
+	mapN, mapTmp                = reg.R8, reg.RAX
 )
 
 func (e *elements) a(d group)     { e.v.load(e.masked, e.v.memory(mapA, 0), d) }
 func (e *elements) b(d group)     { e.v.load(e.masked, e.v.memory(mapB, 0), d) }
 func (e *elements) dst(d group)   { e.v.load(e.masked, e.v.memory(mapDst, 0), d) }
 func (e *elements) store(d group) { e.v.store(e.masked, d, e.v.memory(mapDst, 0)) }
+func (e *elements) also(d group)  { e.v.store(e.masked, d, e.v.memory(mapAlso, 0)) }
 
 // mappings are in the order of the Go constants mapAdd, ….
 var mappings = []mapping{
@@ -63,16 +65,19 @@ var mappings = []mapping{
 	{name: "TanhGrad", exp: true, body: gradient(tanhGrad)},
 	{name: "SiLU", exp: true, body: unary(func(v *vec, e *elements, x, d group) { v.mul(x, e.c, v.at(4)); timesSigmoid(v, x, v.at(4), d) })},
 	{name: "SiLUGrad", exp: true, body: gradient(siluGrad)},
-	{name: "GELU", exp: true, body: unary(gelu), table: geluTail, looked: unary(fromTable)},
-	{name: "GELUGrad", exp: true, body: gradient(geluGrad), table: geluGradTail, looked: gradient(gradFromTable)},
-	{name: "GELUTanh", exp: true, body: unary(geluTanh), table: geluTanhTail, looked: unary(fromTable)},
-	{name: "GELUTanhGrad", exp: true, body: gradient(geluTanhGrad), table: geluTanhGradTail, looked: gradient(gradFromTable)},
+	{name: "GELU", exp: true, body: unary(gelu), table: &geluTail, looked: unary(fromTable)},
+	{name: "GELUGrad", exp: true, body: gradient(geluGrad), table: &geluTail, looked: gradient(gradFromTable)},
+	{name: "GELUTanh", exp: true, body: unary(geluTanh), table: &geluTanhTail, looked: unary(fromTable)},
+	{name: "GELUTanhGrad", exp: true, body: gradient(geluTanhGrad), table: &geluTanhTail, looked: gradient(gradFromTable)},
 	{name: "Softcap", exp: true, body: unary(func(v *vec, e *elements, x, d group) {
 		v.div(x, e.c, x)
 		v.tanh(x, v.at(2), v.at(3), d)
 		v.mul(d, e.c, d)
 	})},
 	{name: "SoftcapGrad", exp: true, body: gradient(func(v *vec, e *elements, x, d group) { v.div(x, e.c, x); tanhGrad(v, e, x, d) })},
+	{name: "SiLUBoth", exp: true, two: true, body: both(siluBoth)},
+	{name: "GELUBoth", exp: true, two: true, body: both(geluBoth), table: &geluTail, looked: both(bothFromTable)},
+	{name: "GELUTanhBoth", exp: true, two: true, body: both(geluTanhBoth), table: &geluTanhTail, looked: both(bothFromTable)},
 }
 
 // binary is dst = op(a, b).
@@ -85,7 +90,7 @@ func binary(op func(v *vec, a, b, d group)) func(*vec, *elements) {
 	}
 }
 
-// unary is dst = f(a). f finds x in group 1 and leaves the result in d, group 0; 2, 3 and 4 are free.
+// unary is dst = f(a). f finds x in group 1 and leaves the result in d, group 0; 2 to 4, with a table 5 too, are free.
 func unary(f func(v *vec, e *elements, x, d group)) func(*vec, *elements) {
 	return func(v *vec, e *elements) {
 		e.a(v.at(1))
@@ -105,110 +110,28 @@ func gradient(f func(v *vec, e *elements, x, d group)) func(*vec, *elements) {
 	}
 }
 
-// sigmoidGrad is t·s² with t = exp(-|x|), which cannot overflow.
-func sigmoidGrad(v *vec, e *elements, x, d group) {
-	v.and(x, v.k(bits(0x7fffffff)), x)
-	v.sigmoid(x, v.at(2), v.at(3), d)
-	v.mul(v.at(3), d, v.at(3))
-	v.mul(v.at(3), d, d)
-}
-
-// tanhGrad is (1 - h)·(1 + h) with h = tanh(x).
-func tanhGrad(v *vec, e *elements, x, d group) {
-	v.tanh(x, v.at(2), v.at(3), d)
-	v.mov(v.k(1), x)
-	v.sub(x, d, v.at(2))
-	v.add(x, d, d)
-	v.mul(d, v.at(2), d)
-}
-
-// timesSigmoid is x·σ(u).
-func timesSigmoid(v *vec, x, u, d group) {
-	v.sigmoid(u, v.at(2), v.at(3), d)
-	v.mul(d, x, d)
-}
-
-// timesSigmoidGrad is s + w·s·(1 - s) with s = σ(u), in the form s·(1 + w·t·s) with t = exp(-u), which
-// keeps the digits of 1 - s. u must be bounded, so that t is finite.
-func timesSigmoidGrad(v *vec, w, u, d group) {
-	v.sigmoid(u, v.at(2), v.at(3), d)
-	v.mul(v.at(3), d, v.at(3))
-	v.mul(v.at(3), w, v.at(3))
-	v.add(v.at(3), v.k(1), v.at(3))
-	v.mul(d, v.at(3), d)
-}
-
-// far bounds the argument of a sigmoid whose exponential has to stay finite.
-const far = 60
-
-// siluGrad is the derivative of x·σ(c·x).
-func siluGrad(v *vec, e *elements, x, d group) {
-	v.mul(x, e.c, x)
-	v.clamp(x, far)
-	timesSigmoidGrad(v, x, x, d)
-}
-
-// Coefficients of GELUTanh, as in the Go code.
-const (
-	geluLinear = 1.5957691216057308
-	geluCubic  = 0.07135481282553954
-)
-
-// geluTanh is x·σ(2u), 2u = x·(geluLinear + geluCubic·x²).
-func geluTanh(v *vec, e *elements, x, d group) {
-	u := v.at(4)
-	v.mul(x, x, v.at(2))
-	v.mov(v.k(geluLinear), u)
-	v.addMul(v.at(2), v.k(geluCubic), u)
-	v.mul(u, x, u)
-	timesSigmoid(v, x, u, d)
-}
-
-// geluTanhGrad is s + x·s·(1 - s)·2u', 2u' = geluLinear + 3·geluCubic·x². Beyond ±8 it is 0 or 1.
-func geluTanhGrad(v *vec, e *elements, x, d group) {
-	u := v.at(4)
-	v.clamp(x, 8)
-	v.mul(x, x, v.at(2))
-	v.mov(v.k(geluLinear), u)
-	v.mov(u, v.at(3))
-	v.addMul(v.at(2), v.k(geluCubic), u)
-	v.addMul(v.at(2), v.k(3*geluCubic), v.at(3))
-	v.mul(u, x, u)
-	v.mul(x, v.at(3), x)
-	v.clamp(u, far)
-	timesSigmoidGrad(v, x, u, d)
-}
-
-// gelu is max(x, 0) - |x|·Φ(-|x|).
-func gelu(v *vec, e *elements, x, d group) {
-	a, n := v.at(2), v.at(3)
-	v.tail(x, a, n, v.at(4), d)
-	v.max(v.k(0), x, n)
-	v.subMul(a, d, n)
-	v.mov(n, d)
-}
-
-// geluGrad is Φ(x) + x·φ(x), with Φ(x) = 1/2 ± (1/2 - Φ(-|x|)) by the sign of x.
-func geluGrad(v *vec, e *elements, x, d group) {
-	const invSqrt2Pi = 0.39894228040143267794
-	a, n, density := v.at(2), v.at(3), v.at(4)
-	v.tail(x, a, n, density, d)
-	v.mul(density, x, density)
-	v.and(x, v.k(bits(0x80000000)), n)
-	v.mov(v.k(0.5), a)
-	v.sub(a, d, d)
-	v.xor(d, n, d)
-	v.add(d, a, d)
-	v.addMul(density, v.k(invSqrt2Pi), d)
+// both is dst = f(b) and also = a ⊙ f'(b). f finds x in group 1 and leaves its results in y and slope, groups 0 and 5;
+// 2 to 4 are free.
+func both(f func(v *vec, e *elements, x, y, slope group)) func(*vec, *elements) {
+	return func(v *vec, e *elements) {
+		x, y, slope := v.at(1), v.at(0), v.at(5)
+		e.b(x)
+		f(v, e, x, y, slope)
+		e.a(x)
+		v.mul(slope, x, slope)
+		e.store(y)
+		e.also(slope)
+	}
 }
 
 // maps emits the function that runs a mapping over n elements. The last vector is masked, so that
 // an element's value does not depend on where in the slice it stands.
 func (v *vec) maps() {
 	c := v.c
-	v.begin("map", "func(f int, dst, a, b *float32, c float32, n int)", "computes the element-wise function number f.")
+	v.begin("map", "func(f int, dst, also, a, b *float32, c float32, n int)", "computes the element-wise function number f.")
 	load(c, "f", mapTmp)
 	load(c, "dst", mapDst)
+	load(c, "also", mapAlso)
 	load(c, "a", mapA)
 	load(c, "b", mapB)
 	load(c, "n", mapN)
@@ -240,11 +163,16 @@ func (v *vec) mapLoop(m *mapping, scalar reg.VecPhysical) {
 	c := v.c
 	c.Label("map" + m.name)
 	v.held = nil
-	body := m.body
+	body, whole := m.body, v.temporaries()/5
+	pointers := []reg.Register{mapDst, mapA, mapB}
+	if m.two {
+		whole = v.temporaries() / 6
+		pointers = append(pointers, mapAlso)
+	}
 	switch {
 	case m.table != nil && v.wide():
-		v.holdTable(v.tableOf(m.name, m.table))
-		body = m.looked
+		v.holdTable(m.table)
+		body, whole = m.looked, tableGroup
 	case m.exp:
 		v.hold(1, v.expConstants()...)
 	}
@@ -252,12 +180,11 @@ func (v *vec) mapLoop(m *mapping, scalar reg.VecPhysical) {
 	pass := func(vectors int, masked bool) {
 		v.group = vectors
 		body(v, &elements{v: v, masked: masked, c: v.same(scalar)})
-		for _, p := range []reg.Register{mapDst, mapA, mapB} {
+		for _, p := range pointers {
 			c.ADDQ(operand.I32(vectors*v.bytes), p)
 		}
 		c.SUBQ(operand.I32(vectors*v.lanes()), mapN)
 	}
-	whole := v.temporaries() / 5
 	c.SUBQ(operand.I32(whole*v.lanes()), mapN)
 	c.JL(operand.LabelRef(rest))
 	c.Label(loop)

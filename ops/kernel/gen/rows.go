@@ -36,7 +36,7 @@ const (
 var (
 	rowArgs                  = reg.R15
 	ptrY, ptrX, ptrDY, ptrAd = reg.RDI, reg.RSI, reg.RDX, reg.R10
-	ptrW, ptrB, ptrDW, ptrDB = reg.RBX, reg.R11, reg.R8, reg.R9
+	ptrW, ptrB, ptrDW, ptrDB = reg.RBX, reg.R9, reg.R8, reg.R9 // no function has both b and db
 	rowsLeft, colsLeft       = reg.R12, reg.R13
 	column                   = reg.RAX // in bytes
 	rowTmp                   = reg.R14
@@ -89,6 +89,28 @@ func (v *vec) columns(n int, body func(masked bool)) {
 	c.JZ(operand.LabelRef(end))
 	pass(1, true)
 	c.Label(end)
+}
+
+// fold combines the lanes of a; every lane gets the result. t is overwritten.
+func (v *vec) fold(op func(a, b, d group), a, t reg.VecPhysical) {
+	ga, gt := group{a}, group{t}
+	if v.wide() {
+		v.c.VSHUFF32X4(operand.Imm(0x4e), a, a, t)
+		op(ga, gt, ga)
+		v.c.VSHUFF32X4(operand.Imm(0xb1), a, a, t)
+	} else {
+		v.c.VPERM2F128(operand.Imm(0x01), a, a, t)
+	}
+	op(ga, gt, ga)
+	v.foldQuarters(op, a, t)
+}
+
+// foldQuarters combines the four lanes of every 128 bits of a; each of them gets the result.
+func (v *vec) foldQuarters(op func(a, b, d group), a, t reg.VecPhysical) {
+	for _, swap := range []uint64{0x4e, 0xb1} { // two lanes apart, then neighbours
+		v.c.VPERMILPS(operand.Imm(swap), a, t)
+		op(group{a}, group{t}, group{a})
+	}
 }
 
 // foldGroup combines all lanes of all vectors of a group: the result is in every lane of the first.

@@ -5,17 +5,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rstd computes 1/sqrt(sum·scale + eps) in all lanes of s.
-func (v *vec) rstd(s reg.VecPhysical, scale reg.VecPhysical) {
-	c, x := v.c, xmmOf(s)
-	c.VMOVSS(at(rowArgs, rowEps), xmmOf(v.spare()))
-	c.VFMADD213SS(xmmOf(v.spare()), xmmOf(scale), x)
-	c.VSQRTSS(x, x, x)
-	c.VMOVSS(v.value(1), xmmOf(v.spare()))
-	c.VDIVSS(x, xmmOf(v.spare()), x)
-	c.VBROADCASTSS(x, s)
-}
-
 // norm emits LayerNorm (mean is subtracted) or RMSNorm.
 func (v *vec) norm(layer bool) {
 	name, doc := "rmsNorm", "normalises rows by their root mean square."
@@ -24,132 +13,165 @@ func (v *vec) norm(layer bool) {
 	}
 	v.begin(name, "func(args *rowArgs)", doc)
 	v.loadRows(rowPointers, rowY, rowX, rowW, rowB)
-	r := v.regs
-	mean, invD, one, tmp := r[8], r[9], r[10], r[11]
-	v.c.VBROADCASTSS(at(rowArgs, rowFactor), invD)
-	v.c.VBROADCASTSS(at(rowArgs, rowOne), one)
-	v.group = 2
-	sum := v.from(0)
-	v.eachRow(func() {
-		if layer {
-			v.clear(sum)
-			v.columns(2, func(masked bool) {
-				x := v.at(4 / v.group)
-				v.load(masked, v.in(ptrX), x)
-				v.add(v.from(0), x, v.from(0))
-			})
-			v.c.VMULPS(invD, v.foldGroup(v.add, sum, tmp), mean)
-			v.statistic(rowMean, mean)
-		}
-		v.clear(sum)
-		v.columns(2, func(masked bool) {
-			x := v.at(4 / v.group)
-			v.load(masked, v.in(ptrX), x)
-			if layer {
-				v.sub(x, v.same(mean), x)
-				v.keep(masked, x)
-			}
-			v.addMul(x, x, v.from(0))
-		})
-		rstd := v.foldGroup(v.add, sum, tmp)
-		v.rstd(rstd, invD)
-		v.statistic(rowRstd, rstd)
-		v.columns(2, func(masked bool) {
-			x, w := v.from(4), v.from(6)
-			v.load(masked, v.in(ptrX), x)
-			if layer {
-				v.sub(x, v.same(mean), x)
-			}
-			v.mul(x, v.same(rstd), x)
-			v.unlessNil(ptrW, func() {
-				v.load(masked, v.in(ptrW), w)
-				if !layer {
-					v.add(w, v.same(one), w)
-				}
-				v.mul(x, w, x)
-			})
-			if layer {
-				v.unlessNil(ptrB, func() {
-					v.load(masked, v.in(ptrB), w)
-					v.add(x, w, x)
-				})
-			}
-			v.store(masked, x, v.in(ptrY))
-		})
-	}, ptrY, ptrX)
+	v.abreast(anyLength, func() { v.normRows(layer) }, ptrY, ptrX)
 }
 
-// normGrad emits the gradient of both norms. RMSNorm has no mean: a nil pointer, and scale2 zero
-// instead of 1/d for the mean of t.
+// normRows normalises the rows of a group.
+func (v *vec) normRows(layer bool) {
+	n := v.group
+	sum, x, mean, rstd := v.at(0), v.at(1), v.at(2), v.at(3)
+	w, b := v.regs[4*n], v.regs[4*n+1]
+	tmp, factor := w, b // before the row vectors are read
+	v.c.VBROADCASTSS(at(rowArgs, rowFactor), factor)
+	if layer {
+		v.clear(sum)
+		v.columnsAbreast(func(masked bool) {
+			v.load(masked, v.abreastIn(ptrX), x)
+			v.add(sum, x, sum)
+		})
+		total := v.foldRows(sum, tmp)
+		v.c.VMULPS(factor, total, total)
+		v.spread(total, mean)
+		v.statistics(rowMean, mean)
+	}
+	centred := func(masked bool) {
+		v.load(masked, v.abreastIn(ptrX), x)
+		if layer {
+			v.sub(x, mean, x)
+		}
+	}
+	v.clear(sum)
+	v.columnsAbreast(func(masked bool) {
+		centred(masked)
+		v.keep(masked, x)
+		v.addMul(x, x, sum)
+	})
+	total := v.foldRows(sum, tmp)
+	v.rstd(total, factor)
+	v.spread(total, rstd)
+	v.statistics(rowRstd, rstd)
+	v.c.VBROADCASTSS(v.value(1), w)
+	v.zero(b)
+	v.columnsAbreast(func(masked bool) {
+		centred(masked)
+		v.mul(x, rstd, x)
+		v.gain(masked, w)
+		if layer {
+			v.unlessNil(ptrB, func() { v.load(masked, v.along(ptrB), group{b}) })
+			v.mulAdd(v.same(w), v.same(b), x)
+		} else {
+			v.mul(x, v.same(w), x)
+		}
+		v.store(masked, x, v.abreastIn(ptrY))
+	})
+}
+
+// rstd computes 1/sqrt(s·factor + eps).
+func (v *vec) rstd(s, factor reg.VecPhysical) {
+	c := v.c
+	c.VBROADCASTSS(at(rowArgs, rowEps), v.spare())
+	c.VFMADD213PS(v.spare(), factor, s)
+	c.VSQRTPS(s, s)
+	c.VBROADCASTSS(v.value(1), v.spare())
+	c.VDIVPS(s, v.spare(), s)
+}
+
+// gain loads the current columns of the gain, w or 1 + w; without one, w stays.
+func (v *vec) gain(masked bool, w reg.VecPhysical) {
+	v.unlessNil(ptrW, func() {
+		v.load(masked, v.along(ptrW), group{w})
+		v.c.VBROADCASTSS(at(rowArgs, rowOne), v.spare())
+		v.c.VADDPS(v.spare(), w, w)
+	})
+}
+
+// normGrad emits the gradient of both norms. RMSNorm has no mean: a nil pointer, and a fraction of zero
+// instead of 1/d for the mean of t. Long rows are taken one by one: abreast, their twelve or more streams get into
+// each other's way in the caches.
 func (v *vec) normGrad() {
 	v.begin("normGrad", "func(args *rowArgs)", "is the gradient of layerNorm and rmsNorm.")
 	v.loadRows(rowPointers, rowY, rowX, rowDY, rowW, rowDW, rowDB, rowAddend)
-	c, r := v.c, v.regs
-	mean, rstd, one, tmp := r[10], r[11], r[12], r[13]
-	c.VBROADCASTSS(at(rowArgs, rowOne), one)
-	v.zero(mean)
-	v.group = 2
-	t, th := v.from(0), v.from(2)
-	hat := func(masked bool, h group) { // h = (x - mean)·rstd
-		v.load(masked, v.in(ptrX), h)
-		v.sub(h, v.same(mean), h)
-		v.mul(h, v.same(rstd), h)
+	v.abreast(24*v.lanes(), v.normGradRows, ptrY, ptrX, ptrDY, ptrAd)
+}
+
+// normGradRows is the gradient of the rows of a group. With h = (x - mean)·rstd and t = dy ⊙ gain it
+// computes rstd·(t - mean(t) - (x - mean)·(rstd·mean(t ⊙ h))) + addend.
+func (v *vec) normGradRows() {
+	n := v.group
+	t, th, mean, rstd, h, g := v.at(0), v.at(1), v.at(2), v.at(3), v.at(4), v.at(5)
+	w, tmp := v.regs[6*n], v.regs[6*n+1] // tmp is a row of dw or db too
+	v.clear(mean)
+	v.savedStatistics(rowMean, mean)
+	v.savedStatistics(rowRstd, rstd)
+	v.clear(append(t, th...))
+	v.c.VBROADCASTSS(v.value(1), w)
+	v.columnsAbreast(func(masked bool) {
+		v.load(masked, v.abreastIn(ptrX), h)
+		v.sub(h, mean, h)
+		v.mul(h, rstd, h)
+		v.load(masked, v.abreastIn(ptrDY), g)
+		v.accumulate(masked, ptrDB, tmp, func(u int) { v.c.VADDPS(g[u], tmp, tmp) })
+		v.accumulate(masked, ptrDW, tmp, func(u int) { v.c.VFMADD231PS(g[u], h[u], tmp) })
+		v.gain(masked, w)
+		v.mul(g, v.same(w), g)
+		v.add(t, g, t)
+		v.addMul(g, h, th)
+	})
+	v.scaledMeans(t, rowMeanFrac, tmp)
+	v.scaledMeans(th, rowFactor, tmp)
+	v.mul(th, rstd, th)
+	v.columnsAbreast(func(masked bool) {
+		v.load(masked, v.abreastIn(ptrX), h)
+		v.sub(h, mean, h)
+		v.load(masked, v.abreastIn(ptrDY), g)
+		v.gain(masked, w)
+		v.mul(g, v.same(w), g)
+		v.sub(g, t, g)
+		v.subMul(h, th, g)
+		v.clear(h)
+		v.unlessNil(ptrAd, func() { v.load(masked, v.abreastIn(ptrAd), h) })
+		v.mulAdd(rstd, h, g)
+		v.store(masked, g, v.abreastIn(ptrY))
+	})
+}
+
+// accumulate updates the current columns of the row vector at p, unless p is nil, in t, with one row of
+// the group after the other.
+func (v *vec) accumulate(masked bool, p reg.GPPhysical, t reg.VecPhysical, update func(u int)) {
+	v.unlessNil(p, func() {
+		v.load(masked, v.along(p), group{t})
+		for u := range v.group {
+			update(u)
+		}
+		v.store(masked, group{t}, v.along(p))
+	})
+}
+
+// scaledMeans replaces every vector of g by the sum of its lanes times the field of the arguments.
+func (v *vec) scaledMeans(g group, field int, t reg.VecPhysical) {
+	total := v.foldRows(g, t)
+	v.c.VBROADCASTSS(at(rowArgs, field), t)
+	v.c.VMULPS(t, total, total)
+	v.c.VMOVAPS(total, t)
+	v.spread(t, g)
+}
+
+// statistics stores a number of each row of the group to the rows' places in a vector, and moves on.
+func (v *vec) statistics(field int, g group) {
+	v.c.MOVQ(at(rowArgs, field), rowTmp)
+	for u, r := range g {
+		v.c.VMOVSS(xmmOf(r.(reg.VecPhysical)), at(rowTmp, 4*u))
 	}
-	gained := func(masked bool, g, w group) { // g = dy ⊙ gain
-		v.unlessNil(ptrW, func() {
-			v.load(masked, v.in(ptrW), w)
-			v.add(w, v.same(one), w)
-			v.mul(g, w, g)
-		})
-	}
-	v.eachRow(func() {
-		c.MOVQ(at(rowArgs, rowMean), rowTmp)
-		v.unlessNil(rowTmp, func() {
-			c.VBROADCASTSS(at(rowTmp, 0), mean)
-			c.ADDQ(operand.Imm(4), at(rowArgs, rowMean))
-		})
-		c.MOVQ(at(rowArgs, rowRstd), rowTmp)
-		c.VBROADCASTSS(at(rowTmp, 0), rstd)
-		c.ADDQ(operand.Imm(4), at(rowArgs, rowRstd))
-		v.clear(t)
-		v.clear(th)
-		v.columns(2, func(masked bool) {
-			h, g, w := v.from(4), v.from(6), v.from(8)
-			hat(masked, h)
-			v.load(masked, v.in(ptrDY), g)
-			v.unlessNil(ptrDB, func() {
-				v.load(masked, v.in(ptrDB), w)
-				v.add(w, g, w)
-				v.store(masked, w, v.in(ptrDB))
-			})
-			v.unlessNil(ptrDW, func() {
-				v.load(masked, v.in(ptrDW), w)
-				v.addMul(g, h, w)
-				v.store(masked, w, v.in(ptrDW))
-			})
-			gained(masked, g, w)
-			v.add(t[:v.group], g, t[:v.group])
-			v.addMul(g, h, th[:v.group])
-		})
-		mt, mth := v.foldGroup(v.add, t, tmp), v.foldGroup(v.add, th, tmp)
-		c.VBROADCASTSS(at(rowArgs, rowMeanFrac), tmp)
-		c.VMULPS(tmp, mt, mt)
-		c.VBROADCASTSS(at(rowArgs, rowFactor), tmp)
-		c.VMULPS(tmp, mth, mth)
-		v.columns(2, func(masked bool) {
-			h, g, w := v.from(4), v.from(6), v.from(8)
-			hat(masked, h)
-			v.load(masked, v.in(ptrDY), g)
-			gained(masked, g, w)
-			v.sub(g, v.same(mt), g)
-			v.subMul(h, v.same(mth), g)
-			v.mul(g, v.same(rstd), g)
-			v.unlessNil(ptrAd, func() {
-				v.load(masked, v.in(ptrAd), w)
-				v.add(g, w, g)
-			})
-			v.store(masked, g, v.in(ptrY))
-		})
-		v.unlessNil(ptrAd, func() { v.nextRow(ptrAd) })
-	}, ptrY, ptrX, ptrDY)
+	v.c.ADDQ(operand.Imm(uint64(4*len(g))), at(rowArgs, field))
+}
+
+// savedStatistics loads what statistics stored, unless the vector is nil.
+func (v *vec) savedStatistics(field int, g group) {
+	v.c.MOVQ(at(rowArgs, field), rowTmp)
+	v.unlessNil(rowTmp, func() {
+		for u, r := range g {
+			v.c.VBROADCASTSS(at(rowTmp, 4*u), r)
+		}
+		v.c.ADDQ(operand.Imm(uint64(4*len(g))), at(rowArgs, field))
+	})
 }

@@ -5,121 +5,176 @@ import (
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
-// A function of |x| that is flat beyond a few units is fastest from a table of polynomials: with
-// AVX-512 two registers hold 32 coefficients and one instruction picks 16 of them. Compared with an
-// exponential and a division, GELU takes half the time.
+// A function of |x| that is flat beyond a few units is fastest from a table of polynomials: with AVX-512 a
+// register holds 16 coefficients and one instruction picks that of each lane. The slope of the polynomial is the
+// derivative, so one look-up gives both. Twice as many pieces in two registers need a term less and are
+// slower: with two registers the instruction competes with multiplications.
 const (
-	tableSize  = 32
-	tableScale = 5 // pieces in a unit: the table reaches to 6.4
-	tableTerms = 5 // coefficients of a piece
+	tableSize  = 16
+	tableStep  = 25. / 64 // between the middles of two pieces: the table reaches to 5.7
+	tableTerms = 6        // coefficients of a piece
+	tableFirst = 18       // the first of the registers that hold a table; those below are temporaries
+	tableGroup = 3        // vectors whose functions are computed together
 )
 
-// tableOf emits the coefficients of f in r, x = (piece + r)/tableScale, power by power, each [32]. A
-// piece interpolates f at Chebyshev nodes: with five terms the error is max|f⁽⁵⁾|·0.1⁵/1920. In the last piece,
-// which stands for everything behind it, f is taken to be zero.
-func (v *vec) tableOf(name string, f func(float64) float64) operand.Mem {
-	m := v.c.StaticGlobal("table" + name)
+// table is a function with its derivative, for x ≥ 0, and its polynomials once they are emitted.
+type table struct {
+	name string
+	f    func(x float64) (value, slope float64)
+	at   *operand.Mem
+}
+
+// emit writes the coefficients in powers of what x is above the middle of its piece, power by power, each [16]. A
+// piece interpolates f' at Chebyshev nodes, with an error of max|f⁽⁶⁾|·0.195⁵/1920, and is f on their average. In the
+// last piece, which stands for everything behind it, f counts as zero.
+func (t *table) emit(v *vec) {
+	m := v.c.StaticGlobal("table" + t.name)
 	v.c.DataAttributes(attr.RODATA | attr.NOPTR)
 	var pieces [tableSize][tableTerms]float64
 	for piece := range tableSize - 1 {
-		pieces[piece] = interpolate(func(r float64) float64 { return f((float64(piece) + r) / tableScale) })
+		pieces[piece] = fit(func(r float64) (float64, float64) { return t.f(float64(piece)*tableStep + r) })
 	}
 	for power := range tableTerms {
 		for piece := range pieces {
 			v.c.AddDatum(4*(power*tableSize+piece), operand.F32(float32(pieces[piece][power])))
 		}
 	}
-	return m
+	t.at = &m
 }
 
-// interpolate returns the coefficients of the polynomial that agrees with f at the Chebyshev nodes of [0, 1].
-func interpolate(f func(float64) float64) (c [tableTerms]float64) {
-	var x, d [tableTerms]float64
+// fit returns the coefficients of the polynomial whose slope agrees with that of f at the Chebyshev nodes
+// around 0, and that is f there on average.
+func fit(f func(r float64) (value, slope float64)) (c [tableTerms]float64) {
+	const n = tableTerms - 1
+	var x, y, d [n]float64
 	for i := range x {
-		x[i] = (1 + math.Cos(math.Pi*(float64(i)+0.5)/tableTerms)) / 2
-		d[i] = f(x[i])
+		x[i] = math.Cos(math.Pi*(float64(i)+0.5)/n) * tableStep / 2
+		y[i], d[i] = f(x[i])
 	}
-	for j := 1; j < tableTerms; j++ { // divided differences
-		for i := tableTerms - 1; i >= j; i-- {
-			d[i] = (d[i] - d[i-1]) / (x[i] - x[i-j])
-		}
+	for k, slope := range interpolate(x[:], d[:]) {
+		c[k+1] = slope / float64(k+1)
 	}
-	for i := tableTerms - 1; i >= 0; i-- { // Newton's form to powers: c = c·(r - x[i]) + d[i]
-		for k := tableTerms - 1; k > 0; k-- {
-			c[k] = c[k-1] - x[i]*c[k]
+	for i := range x {
+		p := 0.
+		for k := n; k > 0; k-- {
+			p = (p + c[k]) * x[i]
 		}
-		c[0] = d[i] - x[i]*c[0]
+		c[0] += (y[i] - p) / n
 	}
 	return c
 }
 
-// holdTable loads a table to the registers of constants.
-func (v *vec) holdTable(m operand.Mem) {
-	first := v.temporaries()
-	for i := range 2 * tableTerms {
-		v.c.VMOVUPS(m.Offset(64*i), v.regs[first+i])
+// interpolate returns the coefficients of the polynomial that is y at x. It overwrites y.
+func interpolate(x, y []float64) []float64 {
+	n := len(x)
+	for j := 1; j < n; j++ { // divided differences
+		for i := n - 1; i >= j; i-- {
+			y[i] = (y[i] - y[i-1]) / (x[i] - x[i-j])
+		}
 	}
+	c := make([]float64, n)
+	for i := n - 1; i >= 0; i-- { // Newton's form to powers: c = c·(r - x[i]) + y[i]
+		for k := n - 1; k > 0; k-- {
+			c[k] = c[k-1] - x[i]*c[k]
+		}
+		c[0] = y[i] - x[i]*c[0]
+	}
+	return c
 }
 
-// lookUp computes q = f(|x|) from the table that is held. It overwrites r, k and t.
-func (v *vec) lookUp(x, r, k, t, q group) {
-	const end = (tableSize - 0.5) / tableScale
-	v.and(x, v.k(bits(0x7fffffff)), r)
-	v.min(v.k(end), r, r)
-	v.mul(r, v.k(tableScale), r)
-	two(func(a, d operand.Op) { v.c.VCVTTPS2DQ(a, d) }, r, k)
-	two(func(a, d operand.Op) { v.c.VREDUCEPS(operand.Imm(reduceFloor), a, d) }, r, r)
+// Constants of a look-up.
+const (
+	tableEnd   = (tableSize - 0.75) * tableStep
+	tableWhole = 3 << 22 // numbers of this size are whole, and their last bits count
+	absolute   = 0x7fffffff
+	negative   = 0x80000000
+)
+
+// holdTable loads a table to its registers, and the constants of a look-up to those behind.
+func (v *vec) holdTable(t *table) {
+	if t.at == nil {
+		t.emit(v)
+	}
+	for i := range tableTerms {
+		v.c.VMOVUPS(t.at.Offset(64*i), v.regs[tableFirst+i])
+	}
+	v.hold(tableFirst+tableTerms-v.temporaries(), bits(absolute), tableEnd, 1./tableStep, tableStep, tableWhole, 1)
+}
+
+// lookUp computes q = f(|x|) from the table that is held, and unless it is nil slope = f'(|x|). It overwrites r,
+// k and t.
+func (v *vec) lookUp(x, r, k, t, q, slope group) {
+	v.and(x, v.k(bits(absolute)), r)
+	v.min(v.k(tableEnd), r, r)
+	v.mov(r, k)
+	v.mulAdd(v.k(1./tableStep), v.k(tableWhole), k)
+	v.sub(k, v.k(tableWhole), t)
+	v.subMul(t, v.k(tableStep), r) // what |x| is above the middle of its piece
 	v.coefficient(tableTerms-1, k, q)
 	for power := tableTerms - 2; power >= 0; power-- {
+		switch {
+		case slope == nil:
+		case power == tableTerms-2:
+			v.mov(q, slope)
+		default:
+			v.mulAdd(r, q, slope)
+		}
 		v.coefficient(power, k, t)
 		v.mulAdd(r, t, q)
 	}
 }
 
-// reduceFloor asks for what a number is above its floor, without exceptions.
-const reduceFloor = 9
-
-// coefficient picks that of a power of r for the pieces k.
+// coefficient picks that of a power for the pieces k.
 func (v *vec) coefficient(power int, k, d group) {
-	lower := v.temporaries() + 2*power
-	v.mov(k, d)
-	for _, u := range d {
-		v.c.VPERMI2PS(v.regs[lower+1], v.regs[lower], u)
+	two(func(k, d operand.Op) { v.c.VPERMPS(v.regs[tableFirst+power], k, d) }, k, d)
+}
+
+// upper is q = 1 - q where x is not negative: what multiplies x in a form of GELU.
+func (v *vec) upper(x, q group) {
+	one := v.k(1)
+	v.c.VPBROADCASTD(v.value(bits(negative)), v.spare())
+	for u := range q {
+		v.c.VPTESTNMD(v.spare(), x[u], reg.K2)
+		v.c.VSUBPS(q[u], one[u], reg.K2, q[u])
 	}
 }
 
-// fromTable is a form of GELU, max(x, 0) - |x|·q, with q looked up for |x|.
+// fromTable is x·q(x), with 1 - q looked up for |x|.
 func fromTable(v *vec, e *elements, x, d group) {
-	a, positive := v.at(2), v.at(4)
-	v.lookUp(x, a, v.at(3), v.at(4), d)
-	v.and(x, v.k(bits(0x7fffffff)), a)
-	v.max(v.k(0), x, positive)
-	v.subMul(a, d, positive)
-	v.mov(positive, d)
+	v.lookUp(x, v.at(2), v.at(3), v.at(4), d, nil)
+	v.upper(x, d)
+	v.mul(d, x, d)
 }
 
-// gradFromTable is the derivative of such a form, 1/2 ± (1/2 - q) by the sign of x.
+// gradFromTable is the derivative of such a form, q(x) + x·q'(x), where q' is even.
 func gradFromTable(v *vec, e *elements, x, d group) {
-	sign, half := v.at(2), v.at(4)
-	v.lookUp(x, sign, v.at(3), v.at(4), d)
-	v.and(x, v.k(bits(0x80000000)), sign)
-	v.mov(v.k(0.5), half)
-	v.sub(half, d, d)
-	v.xor(d, sign, d)
-	v.add(d, half, d)
+	slope := v.at(5)
+	v.lookUp(x, v.at(2), v.at(3), v.at(4), d, slope)
+	v.upper(x, d)
+	v.subMul(x, slope, d)
 }
 
-// What the two forms of GELU look up: one less the function that multiplies x, and one less the
-// derivative, for a ≥ 0.
-func geluTail(a float64) float64 { return math.Erfc(a/math.Sqrt2) / 2 }
-func geluGradTail(a float64) float64 {
-	return geluTail(a) - a*math.Exp(-a*a/2)/math.Sqrt(2*math.Pi)
+// bothFromTable is both.
+func bothFromTable(v *vec, e *elements, x, y, slope group) {
+	derivative := v.at(2)
+	v.lookUp(x, derivative, v.at(3), v.at(4), y, slope)
+	v.upper(x, y)
+	v.mov(y, derivative)
+	v.subMul(x, slope, derivative)
+	v.mov(derivative, slope)
+	v.mul(y, x, y)
 }
 
-func geluTanhTail(a float64) float64 { return 1 / (1 + math.Exp(a*(geluLinear+geluCubic*a*a))) }
-func geluTanhGradTail(a float64) float64 {
-	q := geluTanhTail(a)
-	return q - a*q*(1-q)*(geluLinear+3*geluCubic*a*a)
-}
+// What the two forms of GELU look up: one less the function that multiplies x.
+var (
+	geluTail = table{name: "GELU", f: func(a float64) (value, slope float64) {
+		return math.Erfc(a/math.Sqrt2) / 2, -math.Exp(-a*a/2) / math.Sqrt(2*math.Pi)
+	}}
+	geluTanhTail = table{name: "GELUTanh", f: func(a float64) (value, slope float64) {
+		q := 1 / (1 + math.Exp(a*(geluLinear+geluCubic*a*a)))
+		return q, -q * (1 - q) * (geluLinear + 3*geluCubic*a*a)
+	}}
+)

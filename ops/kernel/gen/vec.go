@@ -275,22 +275,5 @@ func (v *vec) keep(masked bool, a group) {
 	}
 }
 
-// fold combines the lanes of a; every lane gets the result. t is overwritten.
-func (v *vec) fold(op func(a, b, d group), a, t reg.VecPhysical) {
-	ga, gt := group{a}, group{t}
-	if v.wide() {
-		v.c.VSHUFF32X4(operand.Imm(0x4e), a, a, t)
-		op(ga, gt, ga)
-		v.c.VSHUFF32X4(operand.Imm(0xb1), a, a, t)
-	} else {
-		v.c.VPERM2F128(operand.Imm(0x01), a, a, t)
-	}
-	op(ga, gt, ga)
-	v.c.VPERMILPS(operand.Imm(0x4e), a, t)
-	op(ga, gt, ga)
-	v.c.VPERMILPS(operand.Imm(0xb1), a, t)
-	op(ga, gt, ga)
-}
-
 // xmmOf is the low part of a vector register.
 func xmmOf(r reg.VecPhysical) reg.VecPhysical { return r.AsX().(reg.VecPhysical) }

@@ -97,7 +97,7 @@ func (v *vec) powerOfTwo(n, p group) {
 
 // sigmoid computes t = exp(-u) and s = 1/(1 + t). It overwrites n and keeps u. t may be infinite.
 func (v *vec) sigmoid(u, n, t, s group) {
-	v.xor(u, v.k(bits(0x80000000)), s)
+	v.xor(u, v.k(bits(negative)), s)
 	v.exp(s, n, t, true)
 	v.add(t, v.k(1), s)
 	v.mov(v.k(1), n)
@@ -137,7 +137,7 @@ func (v *vec) tail(x, a, n, e, q group) {
 	v.mul(x, v.k(-0.5*log2e), a)
 	v.mul(a, x, a)
 	v.exp2(a, n, e)
-	v.and(x, v.k(bits(0x7fffffff)), a)
+	v.and(x, v.k(bits(absolute)), a)
 	v.mov(v.k(1), q)
 	v.addMul(a, v.k(millsScale), q)
 	v.mov(v.k(1), n)
