@@ -15,10 +15,11 @@ import (
 )
 
 // The cost of probes is measured in blocks of at least blockTime, so that what
-// the other run has left in the caches counts for little, until the interval is
-// as narrow as precise to either side, or a few times the time of a shape is over.
+// the other run has left in the caches counts for little, and so does
+// writing records at their ends, until the interval is as narrow as precise to
+// either side, or a few times the time of a shape is over.
 const (
-	blockTime    = 10 * time.Millisecond
+	blockTime    = 20 * time.Millisecond
 	precise      = 0.001
 	maxProbeTime = 4 // times the seconds of a shape
 )
@@ -90,7 +91,8 @@ func newRecordedRun(ctx context.Context, m *train.Model[float32], s benchShape, 
 }
 
 // block takes some steps and gives their time in seconds. What their records
-// have not yet been written is written then, and counts.
+// have not yet been written is written then, and counts: a run does so once a
+// second, so this is rather too much.
 func (r *recordedRun) block(ctx context.Context, steps int) (float64, error) {
 	t, ok := r.take(steps)
 	if !ok {

@@ -69,6 +69,10 @@ func Train[T graph.Float](ctx context.Context, job Job[T]) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s, ok := job.Sink.(metrics.Sharer); ok {
+		s.Share(job.Model.Team.Do) // idle between programs and passes, which is when records are made
+		defer s.Share(nil)
+	}
 	status, err := t.loop(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("step %d: %w", t.step, err)
