@@ -19553,3 +19553,15 @@ loop:
 	JNZ         loop
 	VZEROUPPER
 	RET
+
+// func fetchLines(p *float32, n int)
+TEXT ·fetchLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), DI
+	MOVQ n+8(FP), CX
+
+loop:
+	MOVQ (DI), AX
+	ADDQ $0x40, DI
+	DECQ CX
+	JNZ  loop
+	RET

@@ -51,3 +51,8 @@ func packCols256(dst *float32, src *float32, ld int, blocks int)
 
 // fmaLoop256 runs n times 12 independent vector multiply-adds.
 func fmaLoop256(n int)
+
+// fetchLines reads from n cache lines in their order.
+//
+//go:noescape
+func fetchLines(p *float32, n int)

@@ -78,6 +78,22 @@ func (s *isa) packCols() {
 	c.RET()
 }
 
+// fetchLines emits the reading of n cache lines from p on, one after the other. Instructions that
+// prefetch them are no help: the hardware foresees loads alone.
+func (s *isa) fetchLines() {
+	c := s.c
+	function(c, "fetchLines", "func(p *float32, n int)", "fetchLines reads from n cache lines in their order.")
+	c.Pragma("noescape")
+	c.Load(c.Param("p"), reg.RDI)
+	c.Load(c.Param("n"), reg.RCX)
+	c.Label("loop")
+	c.MOVQ(at(reg.RDI, 0), reg.RAX)
+	c.ADDQ(operand.Imm(64), reg.RDI)
+	c.DECQ(reg.RCX)
+	c.JNZ(operand.LabelRef("loop"))
+	c.RET()
+}
+
 // transpose16 transposes the 16×16 elements in vectors 0 to 15 in place; it uses 16 to 31.
 func (s *isa) transpose16() {
 	c, in, out := s.c, s.regs[:16], s.regs[16:]
