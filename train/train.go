@@ -118,14 +118,20 @@ func (t *trainer[T]) loop(ctx context.Context) (metrics.Status, error) {
 func (t *trainer[T]) turn(row *metrics.Step) error {
 	c := &t.job.Config
 	start := t.clock.now()
-	if err := t.gradient.compute(t.step); err != nil {
+	probe := t.job.Probe.Due(t.step, *c)
+	if err := t.gradient.compute(t.step, probe); err != nil {
 		return err
 	}
 	norm := t.gradNorm()
 	clip := c.Clip.Coefficient(norm)
 	fault := t.nonFinite(norm, clip)
-	probe := fault != nil || t.job.Probe.Due(t.step, *c)
 	if fault != nil {
+		if !probe { // the stream says where it began
+			if err := t.gradient.compute(t.step, true); err != nil {
+				return err
+			}
+			probe, fault = true, t.nonFinite(norm, clip)
+		}
 		t.measureValues()
 	}
 	if fault == nil {
