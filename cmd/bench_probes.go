@@ -8,17 +8,16 @@ import (
 	"slices"
 	"time"
 
-	"ablate/graph"
-	"ablate/nn"
 	"ablate/train"
 	"ablate/train/metrics"
 )
 
 // The cost of probes is measured in blocks of at least blockTime, so that what
-// the other run has left in the caches counts for little, until the interval is
-// as narrow as precise to either side, or a few times the time of a shape is over.
+// the other run has left in the caches counts for little, and so does
+// writing records at their ends, until the interval is as narrow as precise to
+// either side, or a few times the time of a shape is over.
 const (
-	blockTime    = 10 * time.Millisecond
+	blockTime    = 20 * time.Millisecond
 	precise      = 0.001
 	maxProbeTime = 4 // times the seconds of a shape
 )
@@ -30,20 +29,17 @@ type probeEstimate struct {
 	ci     [2]float64
 }
 
-// probeCost trains the weights of m in two runs, in turns: one by a program that
-// knows nothing of the residual stream, with a row of records a step; and m's,
-// which measures every layer at every step and writes all of it to files.
-// Neighbouring blocks of steps are compared, in the order A B B A, so that a
-// machine that drifts or is lent to others for a while does so for both.
+// probeCost trains m in two runs, in turns: one that looks at no layer, with a row
+// of records a step; and one that measures every layer at every step and writes
+// all of it to files. Both run one program, in one place of the memory: at small
+// shapes another place changes the speed by more than probes do. Neighbouring
+// blocks of steps are compared, in the order A B B A, so that a machine that
+// drifts or is lent to others for a while does so for both.
 func probeCost(ctx context.Context, m *train.Model[float32], s benchShape, seconds float64) (e probeEstimate, err error) {
-	bare := &train.Model[float32]{Params: m.Params, Team: m.Team}
-	if _, err := s.compile(bare, []graph.Option{graph.WithArenaOf(m.Step)}, nn.WithoutProbes()); err != nil {
-		return e, err
-	}
 	var runs [2]*recordedRun
 	longest := 1
-	for i, model := range []*train.Model[float32]{bare, m} {
-		if runs[i], err = newRecordedRun(ctx, model, s, i == 1); err != nil {
+	for i := range runs {
+		if runs[i], err = newRecordedRun(ctx, m, s, i == 1); err != nil {
 			return e, err
 		}
 		defer runs[i].end()
@@ -90,7 +86,8 @@ func newRecordedRun(ctx context.Context, m *train.Model[float32], s benchShape, 
 }
 
 // block takes some steps and gives their time in seconds. What their records
-// have not yet been written is written then, and counts.
+// have not yet been written is written then, and counts: a run does so once a
+// second, so this is rather too much.
 func (r *recordedRun) block(ctx context.Context, steps int) (float64, error) {
 	t, ok := r.take(steps)
 	if !ok {

@@ -99,16 +99,15 @@ func (a *app) benchStep(ctx context.Context, s benchShape, seconds float64) (ben
 // benchModel builds and compiles a shape. Its FLOPs are those of a token.
 func (a *app) benchModel(s benchShape) (m *train.Model[float32], flops float64, err error) {
 	m = &train.Model[float32]{Team: graph.NewTeam(a.threads)}
-	if flops, err = s.compile(m, nil); err != nil {
+	if flops, err = s.compile(m); err != nil {
 		m.Team.Close()
 		return nil, 0, err
 	}
 	return m, flops, nil
 }
 
-// compile completes a model that has a team, and weights if they are not to be
-// new ones.
-func (s benchShape) compile(m *train.Model[float32], how []graph.Option, what ...nn.Option) (flops float64, err error) {
+// compile completes a model that has a team.
+func (s benchShape) compile(m *train.Model[float32]) (flops float64, err error) {
 	cfg, err := s.config()
 	if err != nil {
 		return 0, err
@@ -117,16 +116,14 @@ func (s benchShape) compile(m *train.Model[float32], how []graph.Option, what ..
 	if err != nil {
 		return 0, err
 	}
-	g, err := model.Train(graph.Float32, s.sequences, cfg.Context, what...)
+	g, err := model.Train(graph.Float32, s.sequences, cfg.Context)
 	if err != nil {
 		return 0, err
 	}
-	if m.Params == nil {
-		m.Params = graph.NewParams[float32](g)
-		m.Params.Init(1, "")
-	}
+	m.Params = graph.NewParams[float32](g)
+	m.Params.Init(1, "")
 	m.Layers, m.Width = cfg.Layers, cfg.DModel
-	if m.Step, err = graph.Compile(g, m.Params, m.Team, how...); err != nil {
+	if m.Step, err = graph.Compile(g, m.Params, m.Team); err != nil {
 		return 0, err
 	}
 	return model.Attest(g).FLOPsPerToken, nil

@@ -111,6 +111,7 @@ func WithoutProbes() Option { return func(o *options) { o.noProbes = true } }
 //	         targets (B,T) int32; -100 is not counted
 //	         seed (1): 1 over the number of targets of the whole step
 //	         rng (2) int32: key of the step's dropout; only with dropout
+//	         skip_norms (1) int32: not 0 where nobody wants the norms of this run
 //	outputs  loss (1): Σ nll of this batch
 //	         nll (B,T): -log p(target), 0 where not counted
 //	         stream_norm.l (1), l = 0 … L: ‖x_l‖; x_l enters block l, x_L leaves the last
@@ -178,8 +179,9 @@ func (n *net) differentiate(loss *graph.Node, stream []*graph.Node, probes bool)
 		n.root.Gradients(loss, seed)
 		return
 	}
+	skip := n.root.Ints("skip_norms", 1)
 	for l, dx := range n.root.Gradients(loss, seed, stream...) {
-		n.root.Sub("stream_norm").Output(fmt.Sprint(l), ops.L2Norm(stream[l]))
-		n.root.Sub("stream_grad_norm").Output(fmt.Sprint(l), ops.L2Norm(dx))
+		n.root.Sub("stream_norm").Output(fmt.Sprint(l), ops.L2Norm(stream[l], skip))
+		n.root.Sub("stream_grad_norm").Output(fmt.Sprint(l), ops.L2Norm(dx, skip))
 	}
 }

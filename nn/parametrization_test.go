@@ -37,7 +37,7 @@ func coordinates(t *testing.T, d, steps int, kind string) activations {
 		logits, x := m.forward(n, s.Ints("tokens", rows, cfg.Context))
 		measure := func(name string, v *graph.Node) {
 			widths[name] = width(v)
-			s.Output(name, ops.L2Norm(v))
+			s.Output(name, ops.L2Norm(v, nil))
 		}
 		for l := range cfg.Layers {
 			measure(fmt.Sprint("block ", l), graph.Add(x[l+1], ops.Scale(x[l], -1)))

@@ -17,7 +17,7 @@ func TestL2NormOfTinyAndHugeValues(t *testing.T) {
 			x.Data[i] = size * float64(1+i%3)
 		}
 		e, err := graphtest.Compile[float32](func(in []*graph.Node) []*graph.Node {
-			return []*graph.Node{ops.L2Norm(in[0])}
+			return []*graph.Node{ops.L2Norm(in[0], nil)}
 		}, []graphtest.Input{x}, nil, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -28,5 +28,33 @@ func TestL2NormOfTinyAndHugeValues(t *testing.T) {
 			t.Errorf("the norm of values of %g is %g, want %g", size, got, want)
 		}
 		e.Close()
+	}
+}
+
+// A run that skips a norm leaves it alone, and the next one need not.
+func TestL2NormSkipped(t *testing.T) {
+	g, err := graph.Build(graph.Float32, func(s *graph.Scope) {
+		s.Output("norm", ops.L2Norm(s.Floats("x", 2, 1, 1), s.Ints("skip", 1)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := graph.NewTeam(2)
+	defer team.Close()
+	p, err := graph.Compile(g, graph.NewParams[float32](g), team)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, skip, norm := graph.Slice[float32](p.Input("x")), graph.Slice[int32](p.Input("skip")), graph.Slice[float32](p.Output("norm"))
+	x[1] = 4
+	for _, c := range []struct {
+		skip    int32
+		x, want float32
+	}{{0, 3, 5}, {1, 0, 5}, {0, 0, 4}} {
+		skip[0], x[0] = c.skip, c.x
+		p.Run()
+		if norm[0] != c.want {
+			t.Errorf("skip %d: %v, want %v", c.skip, norm[0], c.want)
+		}
 	}
 }

@@ -21,8 +21,8 @@ type gradient[T graph.Float] struct {
 
 	loss  float64 // mean nll over the targets of the step
 	count int     // those targets
-	// Σ x_l² and Σ (∂ mean loss/∂x_l)² over the whole step, l = 0..L; nil
-	// where the program does not give them.
+	// Σ x_l² and Σ (∂ mean loss/∂x_l)² over the whole step, l = 0..L, if it was
+	// probed; nil where the program does not give them.
 	streamSq, streamGradSq []float64
 	streamOut              [2][]*graph.Buffer
 }
@@ -50,13 +50,20 @@ func newGradient[T graph.Float](job *Job[T], f *flat[T]) *gradient[T] {
 //	loss = Σ nll / N,   N the targets of all micro-batches together
 //
 // N has to be known before the first micro-batch runs, so all are drawn first.
-func (g *gradient[T]) compute(step int) error {
+// probe asks for the norms of the stream. The rest is the same without.
+func (g *gradient[T]) compute(step int, probe bool) error {
 	g.count = g.fill(step)
 	if g.count == 0 {
 		return fmt.Errorf("train: step %d has no targets", step)
 	}
 	p := g.model.Step
 	graph.Slice[T](p.Input("seed"))[0] = T(1 / float64(g.count))
+	if p.HasInput("skip_norms") {
+		skip := graph.Slice[int32](p.Input("skip_norms"))
+		if skip[0] = 1; probe {
+			skip[0] = 0
+		}
+	}
 	clear(g.streamSq)
 	clear(g.streamGradSq)
 	sum := 0.0
@@ -65,8 +72,10 @@ func (g *gradient[T]) compute(step int) error {
 		p.Run()
 		g.flat.accumulate(micro)
 		sum += float64(graph.Slice[T](p.Output("loss"))[0])
-		addOutputs[T](g.streamSq, g.streamOut[0])
-		addOutputs[T](g.streamGradSq, g.streamOut[1])
+		if probe {
+			addOutputs[T](g.streamSq, g.streamOut[0])
+			addOutputs[T](g.streamGradSq, g.streamOut[1])
+		}
 	}
 	g.loss = sum / float64(g.count)
 	return nil

@@ -18,7 +18,8 @@ import (
 // "loss" (1), Σ nll over the targets of this batch, and leaves the gradients in
 // Params. If it gives "stream_norm.l" (1), ‖x_l‖, and "stream_grad_norm.l" (1),
 // ‖∂ mean loss/∂x_l‖, for the boundaries l = 0..L of the residual stream
-// x_l (B,T,D), the stream is recorded.
+// x_l (B,T,D), the stream is recorded; in a step that is not probed, "skip_norms",
+// int32 (1), is 1 instead of 0 if it reads that, and it need not give them.
 //
 // Eval gives "nll" (B,T), 0 where there is no target. Its B may differ from
 // Step's. It is nil if nothing is ever evaluated.

@@ -69,6 +69,10 @@ func Train[T graph.Float](ctx context.Context, job Job[T]) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s, ok := job.Sink.(metrics.Sharer); ok {
+		s.Share(job.Model.Team.Do) // idle between programs and passes, which is when records are made
+		defer s.Share(nil)
+	}
 	status, err := t.loop(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("step %d: %w", t.step, err)
@@ -114,14 +118,20 @@ func (t *trainer[T]) loop(ctx context.Context) (metrics.Status, error) {
 func (t *trainer[T]) turn(row *metrics.Step) error {
 	c := &t.job.Config
 	start := t.clock.now()
-	if err := t.gradient.compute(t.step); err != nil {
+	probe := t.job.Probe.Due(t.step, *c)
+	if err := t.gradient.compute(t.step, probe); err != nil {
 		return err
 	}
 	norm := t.gradNorm()
 	clip := c.Clip.Coefficient(norm)
 	fault := t.nonFinite(norm, clip)
-	probe := fault != nil || t.job.Probe.Due(t.step, *c)
 	if fault != nil {
+		if !probe { // the stream says where it began
+			if err := t.gradient.compute(t.step, true); err != nil {
+				return err
+			}
+			probe, fault = true, t.nonFinite(norm, clip)
+		}
 		t.measureValues()
 	}
 	if fault == nil {

@@ -20386,3 +20386,15 @@ line:
 	SUBQ       $0x40, CX
 	JG         line
 	RET
+
+// func touchLines(p *float32, n int)
+TEXT ·touchLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+
+line:
+	MOVQ (SI), AX
+	ADDQ $0x40, SI
+	DECQ CX
+	JNZ  line
+	RET

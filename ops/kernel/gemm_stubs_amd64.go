@@ -66,3 +66,8 @@ func fmaLoop256(n int)
 //
 //go:noescape
 func fetch(p *byte, n int)
+
+// touchLines reads from n cache lines in their order.
+//
+//go:noescape
+func touchLines(p *float32, n int)

@@ -37,9 +37,19 @@ func PackT[T Float](dst, b []T, ldb, k, n, p0, p1 int) {
 	}
 	for p := p0; p < p1; p++ {
 		j := p * PanelWidth
-		packCols(dst[j*k:(j+PanelWidth)*k], b[j*ldb:], ldb, k, min(PanelWidth, n-j))
+		panel, w := dst[j*k:(j+PanelWidth)*k], min(PanelWidth, n-j)
+		if ldb == k && k <= shortRow && isFloat32[T]() {
+			touch(as32(b[j*k : (j+w)*k]))
+			touch(as32(panel))
+		}
+		packCols(panel, b[j*ldb:], ldb, k, w)
 	}
 }
+
+// shortRow is the length of rows up to which packing reads memory in its order beforehand. The
+// processor foresees what follows in order; it does not foresee a jump from row to row, nor from row
+// to row of a panel. Longer rows are runs that are long enough.
+const shortRow = 256
 
 func checkPanels(op string, have, k, n, p0, p1 int) {
 	if p0 < 0 || p1 > panels(n) || have < PackedLen(k, n) {

@@ -25,15 +25,19 @@ type Offsets struct {
 }
 
 // Files is the Sink that appends to the three files of a run directory. Layers
-// are written beside the run, in their order: what goes wrong with them comes
-// back from a later call, at the latest from Flush, Sync or Close, which wait.
+// are formatted and written some time after they were recorded, in their order:
+// what goes wrong with them comes back from a later call, at the latest from
+// Flush, Sync or Close.
 type Files struct {
 	steps, timing log
 	layers        layerLog
 	buf           []byte
 }
 
-var _ Sink = (*Files)(nil)
+var (
+	_ Sink   = (*Files)(nil)
+	_ Sharer = (*Files)(nil)
+)
 
 // OpenFiles opens, or creates, the three files in dir, which must exist, and
 // stands at their ends. A run that resumes calls Truncate before it records.
@@ -62,6 +66,9 @@ func (f *Files) Step(s Step) error {
 // Layers implements Sink.
 func (f *Files) Layers(rows []Layer) error { return f.layers.add(rows) }
 
+// Share implements Sharer.
+func (f *Files) Share(do func(parts int, f func(part int))) { f.layers.share = do }
+
 // Timing implements Sink.
 func (f *Files) Timing(t Timing) error {
 	f.buf = append(t.AppendJSON(f.buf[:0]), '\n')
@@ -70,7 +77,7 @@ func (f *Files) Timing(t Timing) error {
 
 // Offsets returns the lengths of the files, counting what is still buffered.
 func (f *Files) Offsets() Offsets {
-	f.layers.wait()
+	f.layers.drain()
 	return Offsets{Metrics: f.steps.size, Layers: f.layers.size, Timing: f.timing.size}
 }
 
@@ -99,7 +106,7 @@ func (f *Files) Truncate(o Offsets) error {
 
 // Flush implements Sink: buffers go to the operating system.
 func (f *Files) Flush() error {
-	f.layers.wait()
+	f.layers.drain()
 	var errs []error
 	for _, l := range f.logs() {
 		errs = append(errs, l.flush())
@@ -122,7 +129,7 @@ func (f *Files) Sync() error {
 
 // Close implements Sink. Files that never opened are passed over.
 func (f *Files) Close() error {
-	f.layers.end()
+	f.layers.drain()
 	var errs []error
 	for _, l := range f.logs() {
 		if l.file != nil {

@@ -1,95 +1,90 @@
 package metrics
 
 // layerLog is the file of layers, which is most of what a run writes. Rows are
-// formatted and written by a goroutine, while the run goes on, in batches: to
-// wake it takes longer than to format the rows of a small model's step.
+// kept until there are enough of them to be shared out: then some workers
+// format them, while one writes the text of the rows before.
 type layerLog struct {
 	log
-	rows       []Layer // of the batch to come
-	text       []byte
-	full, free chan layerBatch
-	failed     error // of a batch that has come back
+	share  func(parts int, f func(part int)) // lent by the run; nil where there is nobody to share with
+	rows   []Layer                           // not yet formatted
+	work   []Layer                           // being formatted
+	texts  [][]byte                          // by part of work
+	before [][]byte                          // not yet written
+	part   func(part int)                    // runPart, made once
+	failed error                             // of the first write that failed
 }
 
-// layerBatch is some rows, and what became of the ones before in its place.
-type layerBatch struct {
-	rows []Layer
-	err  error
-}
-
-// The batches that can be under way, and the rows from which on one is handed over.
+// batchRows is the number of rows from which on they are formatted, partRows
+// that of a part of them: some ten microseconds of a worker.
 const (
-	layerBatches = 2
-	batchRows    = 512
+	batchRows = 512
+	partRows  = 128
 )
 
-// add takes a copy of rows. An error is that of earlier ones.
+// add takes a copy of rows, or their text. An error is that of earlier ones.
 func (l *layerLog) add(rows []Layer) error {
-	if l.full == nil {
-		l.full, l.free = make(chan layerBatch, layerBatches), make(chan layerBatch, layerBatches)
-		for range layerBatches {
-			l.free <- layerBatch{}
-		}
-		go l.serve(l.full)
+	if len(l.rows) == 0 && len(rows) >= batchRows {
+		l.format(rows)
+		return l.failed
 	}
 	l.rows = append(l.rows, rows...)
 	if len(l.rows) >= batchRows {
-		l.send()
+		l.format(l.rows)
+		l.rows = l.rows[:0]
 	}
 	return l.failed
 }
 
-// send hands the rows over.
-func (l *layerLog) send() {
-	b := l.take()
-	b.rows, l.rows = l.rows, b.rows[:0]
-	l.full <- b
-}
-
-// serve writes batches in their order until there are no more.
-func (l *layerLog) serve(full <-chan layerBatch) {
-	for b := range full {
-		l.text = l.text[:0]
-		for i := range b.rows {
-			l.text = append(b.rows[i].AppendJSON(l.text), '\n')
+// format formats rows and writes the text of the ones before.
+func (l *layerLog) format(rows []Layer) {
+	if l.part == nil {
+		l.part = l.runPart
+	}
+	n := (len(rows) + partRows - 1) / partRows
+	for len(l.texts) < n {
+		l.texts = append(l.texts, nil)
+	}
+	l.texts, l.work = l.texts[:n], rows
+	if l.share != nil {
+		l.share(1+n, l.part)
+	} else {
+		for i := range 1 + n {
+			l.runPart(i)
 		}
-		b.err = l.write(l.text)
-		l.free <- b
 	}
+	l.texts, l.before, l.work = l.before[:cap(l.before)], l.texts, nil
 }
 
-// take waits for a batch that has been written.
-func (l *layerLog) take() layerBatch {
-	b := <-l.free
-	if l.failed == nil {
-		l.failed = b.err
-	}
-	return b
-}
-
-// wait returns when everything has been written that was added. An error shows
-// in the next add, and in flush.
-func (l *layerLog) wait() {
-	if l.full == nil {
+// runPart does one part of format. Writing, the longest, is the first.
+func (l *layerLog) runPart(part int) {
+	if part == 0 {
+		l.writeBefore()
 		return
 	}
-	if len(l.rows) > 0 {
-		l.send()
+	from := (part - 1) * partRows
+	text := l.texts[part-1][:0]
+	for i := range l.work[from:min(from+partRows, len(l.work))] {
+		text = append(l.work[from+i].AppendJSON(text), '\n')
 	}
-	var all [layerBatches]layerBatch
-	for i := range all {
-		all[i] = l.take()
-	}
-	for _, b := range all {
-		l.free <- b
-	}
+	l.texts[part-1] = text
 }
 
-// end waits and lets the goroutine go.
-func (l *layerLog) end() {
-	l.wait()
-	if l.full != nil {
-		close(l.full)
-		l.full = nil
+// writeBefore writes what has been formatted.
+func (l *layerLog) writeBefore() {
+	for _, text := range l.before {
+		if err := l.write(text); err != nil && l.failed == nil {
+			l.failed = err
+		}
 	}
+	l.before = l.before[:0]
+}
+
+// drain formats and writes everything that was added. An error shows in the
+// next add, and in flush.
+func (l *layerLog) drain() {
+	if len(l.rows) > 0 {
+		l.format(l.rows)
+		l.rows = l.rows[:0]
+	}
+	l.writeBefore()
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -22,14 +23,32 @@ func layersOf(step, n int) (rows []Layer) {
 	return rows
 }
 
+// crowd runs every part in a goroutine of its own.
+func crowd(parts int, f func(part int)) {
+	var wg sync.WaitGroup
+	for part := range parts {
+		wg.Go(func() { f(part) })
+	}
+	wg.Wait()
+}
+
 // TestLayersAreCopied: the rows are the caller's again at once, and the length
-// of the file counts what is still being written.
+// of the file counts what has not been written, with workers and without.
 func TestLayersAreCopied(t *testing.T) {
+	for name, share := range map[string]func(int, func(int)){"alone": nil, "shared": crowd} {
+		for _, blocks := range []int{1, 30, 200} {
+			t.Run(fmt.Sprint(name, blocks), func(t *testing.T) { recordLayers(t, share, blocks) })
+		}
+	}
+}
+
+func recordLayers(t *testing.T, share func(parts int, f func(part int)), blocks int) {
 	dir := t.TempDir()
 	f := open(t, dir)
+	f.Share(share)
 	var want []byte
 	for step := range 50 {
-		rows := layersOf(step, 30)
+		rows := layersOf(step, blocks)
 		for _, r := range rows {
 			want = append(r.AppendJSON(want), '\n')
 		}
@@ -49,8 +68,8 @@ func TestLayersAreCopied(t *testing.T) {
 	}
 }
 
-// TestFullDiskUnderLayers: an error of the goroutine ends the run, once, and
-// stays.
+// TestFullDiskUnderLayers: an error of rows recorded before ends the run,
+// once, and stays.
 func TestFullDiskUnderLayers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /dev/full")

@@ -19,6 +19,14 @@ type Sink interface {
 	Close() error
 }
 
+// Sharer is a Sink that can share out its work.
+type Sharer interface {
+	// Share lends the sink do, which runs f for every part, several at once, and
+	// returns when all are done. The sink uses it within its other methods, until
+	// it is given nil.
+	Share(do func(parts int, f func(part int)))
+}
+
 // Memory is a Sink that keeps the records, for tests and small programs.
 type Memory struct {
 	Steps     []Step

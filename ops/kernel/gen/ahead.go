@@ -53,3 +53,19 @@ func fetch(c *build.Context) {
 	c.JG(operand.LabelRef("line"))
 	c.RET()
 }
+
+// touchLines emits the reading of n cache lines from p on, one after the other. To ask for them as fetch does is
+// no help here: the processor foresees what follows on loads alone.
+func touchLines(c *build.Context) {
+	function(c, "touchLines", "func(p *float32, n int)", "touchLines reads from n cache lines in their order.")
+	c.Pragma("noescape")
+	p, n := reg.RSI, reg.RCX
+	load(c, "p", p)
+	load(c, "n", n)
+	c.Label("line")
+	c.MOVQ(at(p, 0), reg.RAX)
+	c.ADDQ(operand.Imm(cacheLine), p)
+	c.DECQ(n)
+	c.JNZ(operand.LabelRef("line"))
+	c.RET()
+}

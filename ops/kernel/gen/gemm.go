@@ -10,7 +10,8 @@ import (
 )
 
 // gemm generates the matrix product: for each instruction set one function that reads A by rows
-// and one that reads A by columns (Aᵀ), three packing functions and the loop of the peak meter.
+// and one that reads A by columns (Aᵀ), three packing functions and the loop of the peak meter; and
+// two functions that fetch memory.
 func gemm(c *build.Context) {
 	wide := &isa{c: c, name: "512", regs: zmm[:], bytes: 64, rows: 14}
 	narrow := &isa{c: c, name: "256", regs: ymm[:], bytes: 32, rows: 6, window: maskWindow(c)}
@@ -23,6 +24,7 @@ func gemm(c *build.Context) {
 		s.fmaLoop()
 	}
 	fetch(c)
+	touchLines(c)
 }
 
 // isa is what differs between AVX-512 and AVX2: the registers and how a ragged edge is masked.
