@@ -8,11 +8,14 @@ import (
 )
 
 // TestAttentionRandom draws shapes and options, so that they meet in ways that nobody thought of: float64
-// agrees with the definition, and float32 with float64 on every path, whatever scratch memory held before.
+// agrees with the definition and with differences, and float32 with float64 on every path, whatever scratch memory held before.
 func TestAttentionRandom(t *testing.T) {
-	const cases = 150
-	for seed := range uint64(cases) {
-		c := randomAttention(rand.New(rand.NewPCG(seed, 1)))
+	cases := 100
+	if testing.Short() {
+		cases = 20
+	}
+	for seed := range cases {
+		c := randomAttention(rand.New(rand.NewPCG(uint64(seed), 1)))
 		name := fmt.Sprintf("case %d: %+v", seed, c.s)
 		narrowed := narrowAttention(c)
 		c.forward()
@@ -22,6 +25,7 @@ func TestAttentionRandom(t *testing.T) {
 			near(t, name+" logSum by definition", c.logSum, logSum, 1e-11, 1e-11)
 		}
 		c.backward()
+		checkSlope(t, name, c)
 		onEachPath(t, func(t *testing.T) {
 			n := narrowed.clone()
 			Fill(n.scratch, math.NaN())
@@ -95,6 +99,39 @@ func randomAttention(r *rand.Rand) *attentionCase[float64] {
 	c.s = s
 	c.allocate()
 	return c
+}
+
+// checkSlope compares the gradients with differences along a random direction of q, k and v at once.
+func checkSlope(t *testing.T, name string, c *attentionCase[float64]) {
+	const h = 1e-5
+	s, n, slope := &c.full, c.clone(), 0.
+	n.q, n.k, n.v = make([]float64, len(c.q)), make([]float64, len(c.k)), make([]float64, len(c.v))
+	operands := []struct {
+		x, dx, moved, along []float64
+		rows, ld, columns   int // columns of a kv head
+	}{
+		{c.q, c.dq, n.q, make([]float64, len(c.q)), s.T, s.LdQ, s.H / s.G * s.K},
+		{c.k, c.dk, n.k, make([]float64, len(c.k)), s.S, s.LdK, s.K},
+		{c.v, c.dv, n.v, make([]float64, len(c.v)), s.S, s.LdV, s.K},
+	}
+	for i, x := range operands {
+		d := normals[float64](uint64(100+i), len(x.x))
+		for r := range x.rows { // only these columns belong to the heads that are computed
+			from, to := r*x.ld+s.From*x.columns, r*x.ld+s.To*x.columns
+			copy(x.along[from:to], d[from:to])
+			slope += weighted(x.dx[from:to], d[from:to])
+		}
+	}
+	loss := func(h float64) float64 {
+		for _, x := range operands {
+			copy(x.moved, x.x)
+			AXPY(x.moved, h, x.along)
+		}
+		clear(n.o) // of heads that are not computed
+		n.forward()
+		return weighted(n.o, c.do)
+	}
+	near(t, name+" slope", []float64{slope}, []float64{(loss(h) - loss(-h)) / (2 * h)}, 1e-6, 1e-5)
 }
 
 // clone is the case with memory of its own for all that is written.
