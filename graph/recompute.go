@@ -21,7 +21,9 @@ const (
 	RecomputeBlocks
 )
 
-// WithRecompute chooses what is computed again. Results do not depend on it.
+// WithRecompute chooses what is computed again. Results depend on it in rounding
+// alone: a product that is an output too is stored before a sum is added to it, and
+// its copy for the backward pass need not be.
 func WithRecompute(r Recompute) Option { return func(o *options) { o.recompute = r } }
 
 // Boundary says that n is kept when blocks are recomputed.

@@ -26,6 +26,13 @@ func gatedNetwork(u ops.Unary) graphtest.Expr {
 	}
 }
 
+// residual adds a product of norm, of which the weight is the last operand, to the first.
+func residual(norm func(in []*graph.Node) *graph.Node) graphtest.Expr {
+	return func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{graph.Add(in[0], ops.Linear(norm(in), in[len(in)-1], nil))}
+	}
+}
+
 // fusions lists them for rows of 6 entries and hidden layers of h.
 func fusions(lead []int, h int) []fusedCase {
 	const d = 6
@@ -53,18 +60,12 @@ func fusions(lead []int, h int) []fusedCase {
 			}
 			return out
 		}, []graphtest.Input{x, up, normal("second", nil, h, d), normal("third", nil, 5, d)}},
-		{"layernorm in a residual", 2, func(in []*graph.Node) []*graph.Node {
-			n := ops.LayerNorm(in[0], in[1], in[2], 1e-5)
-			return []*graph.Node{graph.Add(in[0], ops.Linear(n, in[3], nil))}
-		}, []graphtest.Input{x, w, c, normal("sq", nil, d, d)}},
-		{"rmsnorm in a residual", 2, func(in []*graph.Node) []*graph.Node {
-			n := ops.RMSNorm(in[0], in[1], 1e-5, false)
-			return []*graph.Node{graph.Add(in[0], ops.Linear(n, in[2], nil))}
-		}, []graphtest.Input{x, w, normal("sq", nil, d, d)}},
-		{"dyt in a residual", 2, func(in []*graph.Node) []*graph.Node {
-			n := ops.DyT(in[0], in[1], in[2], nil)
-			return []*graph.Node{graph.Add(in[0], ops.Linear(n, in[3], nil))}
-		}, []graphtest.Input{x, normal("alpha", nil, 1), w, normal("sq", nil, d, d)}},
+		{"layernorm in a residual", 2, residual(func(in []*graph.Node) *graph.Node { return ops.LayerNorm(in[0], in[1], in[2], 1e-5) }),
+			[]graphtest.Input{x, w, c, normal("sq", nil, d, d)}},
+		{"rmsnorm in a residual", 2, residual(func(in []*graph.Node) *graph.Node { return ops.RMSNorm(in[0], in[1], 1e-5, false) }),
+			[]graphtest.Input{x, w, normal("sq", nil, d, d)}},
+		{"dyt in a residual", 2, residual(func(in []*graph.Node) *graph.Node { return ops.DyT(in[0], in[1], in[2], nil) }),
+			[]graphtest.Input{x, normal("alpha", nil, 1), w, normal("sq", nil, d, d)}},
 		{"capped logits", 2, func(in []*graph.Node) []*graph.Node {
 			z := ops.Scale(ops.Linear(in[0], in[1], nil), 0.3)
 			return []*graph.Node{ops.Softcap(z, 1.5)}

@@ -64,6 +64,6 @@ func mapGateGrad[T graph.Float](u Unary) mapFunc[T] {
 		if y := out[2]; y != nil {
 			kernel.Mul(y, v, f)
 		}
-		copy(out[0], dg)
+		copy(out[0], dg) // dy, where this may stand, has been read
 	}
 }

@@ -32,7 +32,7 @@ func (p pieces[T]) cut(lo, hi int) pieces[T] {
 type pointwise struct {
 	name  string
 	arity int
-	more  int // results beyond the first
+	more  int // results beyond the first, fewer than arity
 	f32   mapFunc[float32]
 	f64   mapFunc[float64]
 

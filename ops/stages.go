@@ -13,7 +13,7 @@ type stage struct {
 	op     pointwise
 	arg    int  // which operand of op the product's result is
 	slot   int  // which result of the fused operation that is
-	keep   bool // op's result is one more; otherwise it takes the place of slot
+	keep   bool // op's first result is one more; otherwise it takes the place of slot
 	others int  // the first of op's other operands, among those of the fused operation
 }
 

@@ -171,11 +171,13 @@ var boths = map[string]func(y, dx, dy, x []float32){
 // Both at once are what they are one by one, to the bit, wherever the results stand.
 func TestActivationBoth(t *testing.T) {
 	onEachPath(t, func(t *testing.T) {
+		compared := 0
 		for _, a := range activations {
 			both := boths[a.name]
 			if both == nil {
 				continue
 			}
+			compared++
 			for _, n := range ragged {
 				x, dy := normals[float32](uint64(n), n), normals[float32](7, n)
 				for i := range x {
@@ -191,6 +193,9 @@ func TestActivationBoth(t *testing.T) {
 				same(t, a.name+" in place", x, wantY)
 				same(t, a.name+" grad in place", dy, wantDX)
 			}
+		}
+		if compared != len(boths) {
+			t.Errorf("%d of %d are in the table of activations", compared, len(boths))
 		}
 	})
 }

@@ -75,13 +75,19 @@ func newAttentionCase(i int) *attentionCase[float64] {
 			s.KeyValid = append(s.KeyValid, j > 1 && j%5 != 4)
 		}
 	}
-	f := s.leading()
-	c.s, c.full = s, f
-	c.q, c.k, c.v = normals[float64](1, s.T*f.LdQ), normals[float64](2, s.S*f.LdK), normals[float64](3, s.S*f.LdV)
-	c.o, c.logSum, c.do = make([]float64, s.T*f.LdO), make([]float64, s.H*s.T), normals[float64](4, s.T*f.LdDO)
-	c.dq, c.dk, c.dv = normals[float64](5, s.T*f.LdDQ), normals[float64](6, s.S*f.LdDK), normals[float64](7, s.S*f.LdDV)
-	c.scratch = make([]float64, AttentionScratch(&s))
+	c.s = s
+	c.allocate()
 	return c
+}
+
+// allocate draws the operands of the case's shape, and what its results are written over.
+func (c *attentionCase[T]) allocate() {
+	s, f := &c.s, c.s.leading()
+	c.full = f
+	c.q, c.k, c.v = normals[T](1, s.T*f.LdQ), normals[T](2, s.S*f.LdK), normals[T](3, s.S*f.LdV)
+	c.o, c.logSum, c.do = make([]T, s.T*f.LdO), make([]T, s.H*s.T), normals[T](4, s.T*f.LdDO)
+	c.dq, c.dk, c.dv = normals[T](5, s.T*f.LdDQ), normals[T](6, s.S*f.LdDK), normals[T](7, s.S*f.LdDV)
+	c.scratch = make([]T, AttentionScratch(s))
 }
 
 // narrowAttention is the same case in float32.

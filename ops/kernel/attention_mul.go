@@ -3,7 +3,7 @@ package kernel
 import "unsafe"
 
 // panelProduct is a product of attention's tiles: C = A·B [rows, cols], a sum over k terms. A or C is a
-// panel, [·][tileQueries].
+// panel, [·][tileQueries]. k is at least 1.
 type panelProduct[T Float] struct {
 	rows, cols, k int
 	a             []T

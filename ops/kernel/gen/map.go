@@ -13,7 +13,7 @@ type mapping struct {
 	exp    bool // reads the constants of exp
 	two    bool // has a second result, and uses six groups of registers instead of five
 	body   func(v *vec, e *elements)
-	table  *table // with AVX-512: what looked looks up, in place of body
+	table  *table // with AVX-512: what looked looks up, in place of body, with no register left for the scalar
 	looked func(v *vec, e *elements)
 }
 

@@ -85,13 +85,17 @@ func (v *vec) gain(masked bool, w reg.VecPhysical) {
 	})
 }
 
+// normGradAbreast is the length of rows, in vectors, up to which gradients are computed several rows abreast. It was
+// found by measurement.
+const normGradAbreast = 24
+
 // normGrad emits the gradient of both norms. RMSNorm has no mean: a nil pointer, and a fraction of zero
 // instead of 1/d for the mean of t. Long rows are taken one by one: abreast, their twelve or more streams get into
 // each other's way in the caches.
 func (v *vec) normGrad() {
 	v.begin("normGrad", "func(args *rowArgs)", "is the gradient of layerNorm and rmsNorm.")
 	v.loadRows(rowPointers, rowY, rowX, rowDY, rowW, rowDW, rowDB, rowAddend)
-	v.abreast(24*v.lanes(), v.normGradRows, ptrY, ptrX, ptrDY, ptrAd)
+	v.abreast(normGradAbreast*v.lanes(), v.normGradRows, ptrY, ptrX, ptrDY, ptrAd)
 }
 
 // normGradRows is the gradient of the rows of a group. With h = (x - mean)·rstd and t = dy ⊙ gain it
