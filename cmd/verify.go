@@ -3,9 +3,12 @@ package cmd
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +22,8 @@ func (a *app) verify() *cobra.Command {
 		Use:   "verify FILE.json …",
 		Short: "Compare this build with reference vectors",
 		Long: "Verify compares operations and models with what another implementation computed, and ends with\n" +
-			"exit code 1 if a file does not hold. Files are JSON, which may be packed by gzip.",
+			"exit code 1 if a file does not hold. Files are JSON, which may be packed by gzip. An index.json\n" +
+			"that lists names says which files must be among those given.",
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
 			if err := oneOf("--dtype", dtype, "float64", "float32"); err != nil {
@@ -28,6 +32,10 @@ func (a *app) verify() *cobra.Command {
 			dt := graph.Float64
 			if dtype == "float32" {
 				dt = graph.Float32
+			}
+			files, err := withoutIndex(files)
+			if err != nil {
+				return err
 			}
 			var all []golden.Result
 			var errs []error
@@ -89,6 +97,34 @@ func readVectors(file string) ([]byte, error) {
 		return nil, usageErrorf("%s: more than %d MB when unpacked", file, maxVectors>>20)
 	}
 	return text, nil
+}
+
+// withoutIndex leaves out every index.json that lists names. All that it lists must be among the files.
+func withoutIndex(files []string) (vectors []string, err error) {
+	given := map[string]bool{}
+	for _, f := range files {
+		given[strings.TrimSuffix(strings.TrimSuffix(filepath.Base(f), ".gz"), ".json")] = true
+	}
+	for _, f := range files {
+		var names []string
+		if filepath.Base(f) == "index.json" {
+			text, err := readFile(f)
+			if err != nil {
+				return nil, err
+			}
+			if json.Unmarshal(text, &names) != nil {
+				names = nil
+			}
+		}
+		if len(names) == 0 {
+			vectors = append(vectors, f)
+			continue
+		}
+		if missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return given[n] }); len(missing) > 0 {
+			return nil, usageErrorf("%s lists %s, which is not among the files (%d of %d are missing)", f, missing[0], len(missing), len(names))
+		}
+	}
+	return vectors, nil
 }
 
 func (a *app) printVerified(r golden.Result) {

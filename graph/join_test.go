@@ -2,7 +2,6 @@ package graph_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"ablate/graph"
@@ -41,14 +40,7 @@ func TestJoin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		joined, stats := outputOf(t, g)
-		apart, _ := outputOf(t, g, graph.WithoutFusion())
-		if !slices.Equal(joined, apart) {
-			t.Errorf("%s: %v, apart %v", c.name, joined, apart)
-		}
-		if stats.Fused != c.joined {
-			t.Errorf("%s: %d operations disappear, want %d", c.name, stats.Fused, c.joined)
-		}
+		disappear(t, c.name, g, c.joined)
 	}
 }
 

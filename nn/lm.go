@@ -95,15 +95,12 @@ func (n *net) dropout(x *graph.Node, name string) *graph.Node {
 type Option func(*options)
 
 type options struct {
-	logits, noProbes bool
-	longest          int
+	logits  bool
+	longest int
 }
 
 // WithLogits adds the output logits (B,T,V).
 func WithLogits() Option { return func(o *options) { o.logits = true } }
-
-// WithoutProbes leaves out the outputs stream_norm and stream_grad_norm.
-func WithoutProbes() Option { return func(o *options) { o.noProbes = true } }
 
 // Train is the graph of a training step on batch sequences of time tokens.
 //
@@ -152,7 +149,7 @@ func (m *Model) build(dt graph.Dtype, batch, time int, train bool, opts []Option
 			s.Output("logits", logits)
 		}
 		if train {
-			n.differentiate(loss, x, !o.noProbes)
+			n.differentiate(loss, x)
 		}
 		stream = slices.Clone(x)
 	})
@@ -170,15 +167,11 @@ func (m *Model) build(dt graph.Dtype, batch, time int, train bool, opts []Option
 
 // differentiate asks for all gradients in one call, and for the norms of the
 // residual stream and of its gradient.
-func (n *net) differentiate(loss *graph.Node, stream []*graph.Node, probes bool) {
+func (n *net) differentiate(loss *graph.Node, stream []*graph.Node) {
 	for _, x := range stream {
 		n.root.Boundary(x)
 	}
 	seed := n.root.Floats("seed", 1)
-	if !probes {
-		n.root.Gradients(loss, seed)
-		return
-	}
 	skip := n.root.Ints("skip_norms", 1)
 	for l, dx := range n.root.Gradients(loss, seed, stream...) {
 		n.root.Sub("stream_norm").Output(fmt.Sprint(l), ops.L2Norm(stream[l], skip))

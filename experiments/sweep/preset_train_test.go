@@ -62,7 +62,7 @@ func checkSample(t *testing.T, name string, c nn.Config, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := m.Train(graph.Float64, 1, c.Context, nn.WithoutProbes())
+	g, err := m.Train(graph.Float64, 1, c.Context)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,9 @@ const (
 	aheadStep256 = 64
 )
 
+// lineBytes is the size of a cache line.
+const lineBytes = 64
+
 // shortAhead is the longest piece that is asked for at once, without a product.
 const shortAhead = 512
 
@@ -29,7 +32,7 @@ func (s *vectorProduct) lookAhead() {
 		if len(s.piece) == 0 {
 			break
 		}
-		fetch(unsafe.SliceData(s.piece), len(s.piece))
+		fetch((*float32)(unsafe.Pointer(unsafe.SliceData(s.piece))), (len(s.piece)+lineBytes-1)/lineBytes)
 	}
 	s.piece = nil
 	t.ahead, t.aheadLast, t.aheadStep = uintptr(unsafe.Pointer(t.a)), ^uintptr(0), 0 // the same line again and again

@@ -20374,7 +20374,7 @@ loop:
 	VZEROUPPER
 	RET
 
-// func fetch(p *byte, n int)
+// func fetch(p *float32, n int)
 // Requires: MMX+
 TEXT ·fetch(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
@@ -20383,8 +20383,8 @@ TEXT ·fetch(SB), NOSPLIT, $0-16
 line:
 	PREFETCHT1 (SI)
 	ADDQ       $0x40, SI
-	SUBQ       $0x40, CX
-	JG         line
+	DECQ       CX
+	JNZ        line
 	RET
 
 // func touchLines(p *float32, n int)

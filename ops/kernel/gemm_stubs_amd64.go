@@ -62,12 +62,12 @@ func packTile256(dst *float32, src *float32, ld int, blocks int, scale float32)
 // fmaLoop256 runs n times 12 independent vector multiply-adds.
 func fmaLoop256(n int)
 
-// fetch asks for n bytes from p on, to be in the second-level cache.
+// fetch asks for what is in n cache lines from p on, to be in the second-level cache.
 //
 //go:noescape
-func fetch(p *byte, n int)
+func fetch(p *float32, n int)
 
-// touchLines reads from n cache lines in their order.
+// touchLines reads from n cache lines from p on, in their order.
 //
 //go:noescape
 func touchLines(p *float32, n int)

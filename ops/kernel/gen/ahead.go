@@ -41,29 +41,24 @@ func (s *isa) moveAhead() {
 
 // fetch emits the function that asks for a short piece of memory at once.
 func fetch(c *build.Context) {
-	function(c, "fetch", "func(p *byte, n int)", "fetch asks for n bytes from p on, to be in the second-level cache.")
-	c.Pragma("noescape")
-	p, n := reg.RSI, reg.RCX
-	load(c, "p", p)
-	load(c, "n", n)
-	c.Label("line")
-	c.PREFETCHT1(at(p, 0))
-	c.ADDQ(operand.Imm(cacheLine), p)
-	c.SUBQ(operand.Imm(cacheLine), n)
-	c.JG(operand.LabelRef("line"))
-	c.RET()
+	eachLine(c, "fetch", func(m operand.Mem) { c.PREFETCHT1(m) }, "asks for what is in n cache lines from p on, to be in the second-level cache.")
 }
 
-// touchLines emits the reading of n cache lines from p on, one after the other. To ask for them as fetch does is
-// no help here: the processor foresees what follows on loads alone.
+// touchLines emits the function that reads from cache lines in their order. To ask for them as fetch does is no
+// help where it is used: the processor foresees what follows on loads alone.
 func touchLines(c *build.Context) {
-	function(c, "touchLines", "func(p *float32, n int)", "touchLines reads from n cache lines in their order.")
+	eachLine(c, "touchLines", func(m operand.Mem) { c.MOVQ(m, reg.RAX) }, "reads from n cache lines from p on, in their order.")
+}
+
+// eachLine emits a function that does something to n cache lines, at least one.
+func eachLine(c *build.Context, name string, do func(m operand.Mem), doc string) {
+	function(c, name, "func(p *float32, n int)", name+" "+doc)
 	c.Pragma("noescape")
 	p, n := reg.RSI, reg.RCX
 	load(c, "p", p)
 	load(c, "n", n)
 	c.Label("line")
-	c.MOVQ(at(p, 0), reg.RAX)
+	do(at(p, 0))
 	c.ADDQ(operand.Imm(cacheLine), p)
 	c.DECQ(n)
 	c.JNZ(operand.LabelRef("line"))
