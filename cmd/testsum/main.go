@@ -7,65 +7,112 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 )
+
+func main() {
+	ok, err := summarise(os.Stdin, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+	}
+	if !ok || err != nil {
+		os.Exit(1)
+	}
+}
 
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64
 }
 
-func main() {
-	var passed, failed, skipped int
-	output := map[string][]string{} // by package and test, until it is known to be uninteresting
-	blamed := map[string]bool{}     // packages whose failure is counted
-	in := bufio.NewScanner(os.Stdin)
-	in.Buffer(nil, 16<<20)
-	for in.Scan() {
+// summary is what has been seen of all packages.
+type summary struct {
+	out                     io.Writer
+	passed, failed, skipped int
+	open                    map[string]*tests // by package
+}
+
+// tests is what a package has said and nobody has judged yet. The last words of a process that dies are
+// those of a test that never ends.
+type tests struct {
+	order  []string            // of their first words; "" is the package itself
+	said   map[string][]string // by test
+	failed bool
+}
+
+// summarise reports whether something ran and all of it passed.
+func summarise(in io.Reader, out io.Writer) (bool, error) {
+	s := summary{out: out, open: map[string]*tests{}}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
 		var e event
-		if json.Unmarshal(in.Bytes(), &e) != nil {
-			fmt.Println(in.Text()) // the compiler's own words
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			fmt.Fprintln(out, lines.Text()) // the compiler's own words
 			continue
 		}
-		key := e.Package + " " + e.Test
-		switch e.Action {
-		case "output", "build-output":
-			output[key] = append(output[key], e.Output)
-			continue
-		case "pass":
-			if e.Test != "" {
-				passed++
-			} else {
-				fmt.Printf("ok   %s  %.1fs\n", e.Package, e.Elapsed)
-			}
-		case "fail", "build-fail":
-			if e.Test != "" {
-				failed++
-			} else if e.Action == "fail" {
-				fmt.Printf("FAIL %s  %.1fs\n", e.Package, e.Elapsed)
-			}
-			fmt.Print(strings.Join(output[key], ""))
-			if e.Test == "" && e.Action == "fail" && !blamed[e.Package] {
-				failed++ // a package that did not build, or died outside of a test
-			}
-			blamed[e.Package] = true
-		case "skip":
-			if e.Test != "" {
-				skipped++
-				fmt.Printf("skip %s %s\n%s", e.Package, e.Test, strings.Join(output[key], ""))
-			}
+		s.add(e)
+	}
+	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+	return s.failed == 0 && s.passed > 0, lines.Err()
+}
+
+func (s *summary) add(e event) {
+	t := s.open[e.Package]
+	if t == nil {
+		t = &tests{said: map[string][]string{}}
+		s.open[e.Package] = t
+	}
+	switch {
+	case e.Action == "output" || e.Action == "build-output":
+		if t.said[e.Test] == nil {
+			t.order = append(t.order, e.Test)
 		}
-		if e.Action != "run" && e.Action != "start" {
-			delete(output, key)
+		t.said[e.Test] = append(t.said[e.Test], e.Output)
+	case e.Action == "build-fail":
+		fmt.Fprint(s.out, t.take(""))
+	case e.Test == "":
+		s.endPackage(e, t)
+	default:
+		s.endTest(e, t)
+	}
+}
+
+func (s *summary) endTest(e event, t *tests) {
+	switch e.Action {
+	case "pass":
+		s.passed++
+		t.take(e.Test)
+	case "fail":
+		s.failed++
+		t.failed = true
+		fmt.Fprint(s.out, t.take(e.Test))
+	case "skip":
+		s.skipped++
+		fmt.Fprintf(s.out, "skip %s %s\n%s", e.Package, e.Test, t.take(e.Test))
+	}
+}
+
+func (s *summary) endPackage(e event, t *tests) {
+	switch e.Action {
+	case "pass":
+		fmt.Fprintf(s.out, "ok   %s  %.1fs\n", e.Package, e.Elapsed)
+	case "fail":
+		fmt.Fprintf(s.out, "FAIL %s  %.1fs\n", e.Package, e.Elapsed)
+		for _, name := range t.order {
+			fmt.Fprint(s.out, t.take(name)) // what no test that ended has said
+		}
+		if !t.failed {
+			s.failed++ // it did not build, or died outside of a test that ended
 		}
 	}
-	if err := in.Err(); err != nil {
-		fmt.Fprintln(os.Stderr, "testsum:", err)
-		os.Exit(1)
-	}
-	fmt.Printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped)
-	if failed > 0 || passed == 0 {
-		os.Exit(1)
-	}
+}
+
+// take returns what a test has said, once.
+func (t *tests) take(name string) string {
+	words := strings.Join(t.said[name], "")
+	delete(t.said, name)
+	return words
 }

@@ -32,7 +32,7 @@ func (s *vectorProduct) lookAhead() {
 		if len(s.piece) == 0 {
 			break
 		}
-		fetch((*float32)(unsafe.Pointer(unsafe.SliceData(s.piece))), (len(s.piece)+lineBytes-1)/lineBytes)
+		fetch(unsafe.SliceData(s.piece), (len(s.piece)+lineBytes-1)/lineBytes)
 	}
 	s.piece = nil
 	t.ahead, t.aheadLast, t.aheadStep = uintptr(unsafe.Pointer(t.a)), ^uintptr(0), 0 // the same line again and again

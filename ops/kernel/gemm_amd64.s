@@ -20374,7 +20374,7 @@ loop:
 	VZEROUPPER
 	RET
 
-// func fetch(p *float32, n int)
+// func fetch(p *byte, n int)
 // Requires: MMX+
 TEXT ·fetch(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
@@ -20387,7 +20387,7 @@ line:
 	JNZ        line
 	RET
 
-// func touchLines(p *float32, n int)
+// func touchLines(p *byte, n int)
 TEXT ·touchLines(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX

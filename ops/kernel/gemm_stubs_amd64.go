@@ -65,9 +65,9 @@ func fmaLoop256(n int)
 // fetch asks for what is in n cache lines from p on, to be in the second-level cache.
 //
 //go:noescape
-func fetch(p *float32, n int)
+func fetch(p *byte, n int)
 
 // touchLines reads from n cache lines from p on, in their order.
 //
 //go:noescape
-func touchLines(p *float32, n int)
+func touchLines(p *byte, n int)

@@ -38,6 +38,6 @@ func packColsVector(dst, b []float32, ldb, k, w int) (j, k0 int) {
 // touch brings x to the first-level cache, where there is anything to gain: not on the portable path.
 func touch(x []float32) {
 	if lines := len(x) / 16; lines > 0 && active >= pathAVX2 {
-		touchLines(unsafe.SliceData(x), lines)
+		touchLines((*byte)(unsafe.Pointer(unsafe.SliceData(x))), lines)
 	}
 }

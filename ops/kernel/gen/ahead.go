@@ -52,7 +52,7 @@ func touchLines(c *build.Context) {
 
 // eachLine emits a function that does something to n cache lines, at least one.
 func eachLine(c *build.Context, name string, do func(m operand.Mem), doc string) {
-	function(c, name, "func(p *float32, n int)", name+" "+doc)
+	function(c, name, "func(p *byte, n int)", name+" "+doc)
 	c.Pragma("noescape")
 	p, n := reg.RSI, reg.RCX
 	load(c, "p", p)
