@@ -93,6 +93,9 @@ func (l *lookout) task(i int) {
 	l.end = l.ahead.to[i]
 }
 
+// narrow says that the parts from to on are another worker's now.
+func (l *lookout) narrow(to int) { l.to = to }
+
 // Ahead is memory that the worker will touch soon, for products to fetch while they multiply.
 func (l *lookout) Ahead() []byte {
 	for l.next < l.end {
@@ -104,7 +107,7 @@ func (l *lookout) Ahead() []byte {
 			return l.rest
 		}
 		l.rest = nil
-		if l.part++; s.parts == 0 || l.part == l.to {
+		if l.part++; s.parts == 0 || l.part >= l.to {
 			l.next, l.part = l.next+1, l.from
 		}
 	}

@@ -43,6 +43,7 @@ func (c *Call) Local(n int) {
 // Worker is who runs a part of a task. It knows what its chain will touch; see
 // kernel.Upcoming.
 type Worker struct {
+	team  *Team
 	local []byte
 	lookout
 }
@@ -57,6 +58,10 @@ func Local[T Float](w *Worker, n int) []T {
 type Task struct {
 	// Parts is the number of parts; they may run in any order, at once.
 	Parts int
+	// Group is how many consecutive parts gain from being run by one worker, one
+	// after the other. Some of them go to others where there is nothing else
+	// left to do. 0 is 1; parts of a chain have groups of their own.
+	Group int
 	// Rows says that part i touches only rows [R·i/Parts, R·(i+1)/Parts) along
 	// the first axis of everything that the task reads or writes, except for
 	// what Whole lists and for operands that no other call computes. A worker

@@ -2,32 +2,23 @@ package graph
 
 import "sync/atomic"
 
-// loop is a workload of independent parts.
+// loop is the round of a Do.
 type loop struct {
-	team  *Team
-	parts int
-	f     func(part int)
-	next  atomic.Int64
+	parts  atomic.Int32 // a worker who is late may still look
+	f      func(part int)
+	rounds [1]round // itself
 }
 
 // Do runs f for every part, on all workers, and returns when all are done.
 // Parts are taken dynamically, so f must not care who runs which. It allocates
 // nothing. It must not be called while a program runs on the team.
 func (t *Team) Do(parts int, f func(part int)) {
-	l := &t.loop
-	l.team, l.parts, l.f = t, parts, f
-	l.next.Store(0)
-	t.run(l)
-	l.f = nil
+	t.loop.f = f
+	t.loop.parts.Store(int32(parts))
+	t.run(t.loop.rounds[:])
+	t.loop.f = nil
 }
 
-func (l *loop) work(int) {
-	for {
-		i := int(l.next.Add(1)) - 1
-		if i >= l.parts {
-			break
-		}
-		l.f(i)
-	}
-	l.team.barrier()
-}
+func (l *loop) begin() int      { return l.items() }
+func (l *loop) items() int      { return int(l.parts.Load()) }
+func (l *loop) run(part, _ int) { l.f(part) }

@@ -3,7 +3,6 @@ package graph
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"gorgonia.org/gorgonia"
@@ -14,8 +13,7 @@ import (
 // safe for concurrent use.
 type Program struct {
 	team    *Team
-	phases  []phase
-	workers []Worker
+	phases  []round
 	inputs  map[string]*Buffer
 	outputs map[string]*Buffer
 	arena   []byte
@@ -24,30 +22,6 @@ type Program struct {
 }
 
 var _ gorgonia.VM = (*Program)(nil)
-
-// phase is a set of items without dependencies on each other.
-type phase struct {
-	items []item
-	next  atomic.Int64
-	_     [cacheLine]byte // workers of the next phase count elsewhere
-}
-
-// chain is tasks that a worker runs one after the other.
-type chain struct {
-	tasks []*task
-	ahead ahead
-}
-
-// item is a chain for parts [from, to), which take turns at every task: the
-// weights that one has read are still in the cache for the next.
-type item struct {
-	*chain
-	from, to int
-}
-
-// together is the number of parts in an item of a chain, as long as there are
-// as many for every worker. More gain little, and leave less to share out.
-const together = 2
 
 // Compile turns g into a program that runs on team and works on params.
 func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (*Program, error) {
@@ -61,20 +35,21 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 	o := readOptions(opts)
 	p := &Program{
 		team: team, stats: plan.Stats, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
-		arena: o.arena, workers: make([]Worker, team.Size()),
+		arena: o.arena,
 	}
 	if len(p.arena) < plan.Stats.Arena {
 		p.arena = alignedBytes(plan.Stats.Arena)
 	}
 	bindLeaves(plan.lowered, p, params, o.inputs)
 	bindBlocks(plan.blocks, base(p.arena), params)
-	p.phases = plan.schedule.items(team.Size())
+	workers := make([]Worker, team.Size())
+	for i := range workers {
+		workers[i] = Worker{team: team, local: alignedBytes(plan.Stats.Local + cacheLine)}
+	}
+	p.phases = plan.schedule.rounds(workers)
 	p.gaps = params.gaps(plan.Stats.Lent)
 	for name, v := range plan.lowered.outputs {
 		p.outputs[name] = v.Buffer
-	}
-	for i := range p.workers {
-		p.workers[i].local = alignedBytes(plan.Stats.Local + cacheLine)
 	}
 	return p, nil
 }
@@ -127,46 +102,6 @@ func bindBlocks[T Float](blocks []*block, arena unsafe.Pointer, params *Params[T
 	}
 }
 
-// items lists the work of every phase for a team: first the chains, which are
-// long, then everything else, which fills the gaps. Buffers have their memory.
-func (s *schedule) items(workers int) []phase {
-	phases := make([]phase, s.phases)
-	for i := range phases {
-		chains := map[int]*chain{}
-		var order []int
-		for _, t := range s.tasks {
-			if t.phase == i && t.Rows {
-				if chains[t.Parts] == nil {
-					chains[t.Parts] = &chain{}
-					order = append(order, t.Parts)
-				}
-				chains[t.Parts].tasks = append(chains[t.Parts].tasks, t)
-			}
-		}
-		for _, parts := range order {
-			c := chains[parts]
-			c.ahead = aheadOf(c.tasks, together)
-			for from, to := 0, 0; from < parts; from = to {
-				to = from + 1
-				if parts-from >= together*workers {
-					to = from + together
-				}
-				phases[i].items = append(phases[i].items, item{c, from, to})
-			}
-		}
-		for _, t := range s.tasks {
-			if t.phase == i && !t.Rows {
-				c := &chain{tasks: []*task{t}}
-				c.ahead = aheadOf(c.tasks, 1)
-				for part := range t.Parts {
-					phases[i].items = append(phases[i].items, item{c, part, part + 1})
-				}
-			}
-		}
-	}
-	return phases
-}
-
 // RunAll runs the program once.
 func (p *Program) RunAll() error {
 	p.Run()
@@ -175,42 +110,9 @@ func (p *Program) RunAll() error {
 
 // Run runs the program once. It allocates nothing.
 func (p *Program) Run() {
-	for i := range p.phases {
-		p.phases[i].next.Store(0)
-	}
-	if len(p.phases) > 0 {
-		p.team.run(p)
-	}
+	p.team.run(p.phases)
 	for _, g := range p.gaps {
 		clear(g)
-	}
-}
-
-// work is what every worker of the team does: take items until the phase has
-// none left, then wait for the others.
-func (p *Program) work(worker int) {
-	w := &p.workers[worker]
-	for i := range p.phases {
-		ph := &p.phases[i]
-		for {
-			k := int(ph.next.Add(1)) - 1
-			if k >= len(ph.items) {
-				break
-			}
-			ph.items[k].run(w)
-		}
-		p.team.barrier()
-	}
-}
-
-// run does all of an item.
-func (it *item) run(w *Worker) {
-	w.begin(&it.ahead, it.from, it.to)
-	for i, t := range it.tasks {
-		w.task(i)
-		for part := it.from; part < it.to; part++ {
-			t.Run(part, w)
-		}
 	}
 }
 

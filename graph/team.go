@@ -1,33 +1,57 @@
 package graph
 
 import (
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// Team is a fixed set of workers that run programs together. The caller of a
-// program is worker 0. A worker that waits spins briefly, then sleeps, so that
-// an idle team costs nothing and a core lost to another process is not
-// fought over.
+// Team is a fixed set of workers that do rounds of work together. The caller is worker 0.
+//
+// A round ends when all of its items are done, whoever did them: a worker that is late, because it slept or
+// because its core went to another process, keeps nobody waiting as long as it holds no item. A worker that finds
+// none spins briefly, then sleeps, so that an idle team costs nothing and a lost core is not fought over.
 type Team struct {
-	size int
-	now  workload // under way
-	loop loop     // of Do, kept so that Do allocates nothing
+	size   int
+	loop   loop    // of Do, kept so that Do allocates nothing
+	rest   []round // to come in the workload under way
+	closed atomic.Bool
+	busy   atomic.Bool // a workload is under way
 
-	arrived atomic.Int32
-	round   atomic.Uint32 // barriers passed
-	job     atomic.Uint32 // programs started
-	closed  atomic.Bool
+	_      [cacheLine]byte // all workers write below
+	now    atomic.Pointer[round]
+	ticket atomic.Uint64 // rounds so far, and the next item of this one in the low half
+	_      [cacheLine]byte
+	left   atomic.Int32 // items of the round that are not done
+	hungry atomic.Int32 // workers without an item
+	_      [cacheLine]byte
 
 	mu       sync.Mutex
 	cond     *sync.Cond
 	sleepers atomic.Int32
 }
 
-// spins bounds the busy wait: some thirty microseconds, the time in which
-// another worker ends its part of a small model. Waking a sleeper takes longer.
-const spins = 30000
+// round is a set of items without dependencies on each other.
+type round interface {
+	// begin makes the round ready and gives the number of its items.
+	begin() int
+	// items is their number, which may grow while one of them is under way.
+	items() int
+	// run does one of them.
+	run(item, worker int)
+}
+
+// patience bounds the busy wait. What lies between two programs of a small model is shorter, and waking a
+// sleeper takes as long. Between two looks lie so many pauses.
+const (
+	patience = 100 * time.Microsecond
+	pauses   = 4
+)
+
+// noItem is a ticket's low half when there is nothing to take, however many items a round has.
+const noItem = math.MaxUint32
 
 // NewTeam starts a team of n workers; n below 1 means one for every processor
 // that Go may use.
@@ -37,6 +61,9 @@ func NewTeam(n int) *Team {
 	}
 	t := &Team{size: n}
 	t.cond = sync.NewCond(&t.mu)
+	t.loop.rounds[0] = &t.loop
+	t.now.Store(&t.loop.rounds[0])
+	t.ticket.Store(noItem)
 	for w := 1; w < n; w++ {
 		go t.serve(w)
 	}
@@ -49,71 +76,112 @@ func (t *Team) Size() int { return t.size }
 // Close ends the workers. No program may be running.
 func (t *Team) Close() {
 	t.closed.Store(true)
-	t.job.Add(1)
 	t.wake()
 }
 
-func (t *Team) serve(worker int) {
-	seen := uint32(0)
-	for {
-		t.wait(&t.job, seen)
-		seen++
-		if t.closed.Load() {
-			return
-		}
-		t.now.work(worker)
-	}
-}
-
-// workload is what all workers of a team do together. It ends with a barrier,
-// so that all are done when one is.
-type workload interface{ work(worker int) }
-
-func (t *Team) run(l workload) {
+// run does all rounds, one after the other.
+func (t *Team) run(rounds []round) {
 	if t.closed.Load() {
 		panic("graph: the team is closed")
 	}
-	t.now = l
-	if t.size > 1 {
-		t.job.Add(1)
-		t.wake()
-	}
-	l.work(0)
+	t.rest = rounds
+	t.busy.Store(true)
+	t.advance()
+	t.serve(0)
 }
 
-// barrier waits until every worker has come to it.
-func (t *Team) barrier() {
-	if t.size == 1 {
-		return
-	}
-	round := t.round.Load()
-	if int(t.arrived.Add(1)) == t.size {
-		t.arrived.Store(0)
-		t.round.Add(1)
-		t.wake()
-		return
-	}
-	t.wait(&t.round, round)
-}
-
-// wait returns when counter is no longer old.
-func (t *Team) wait(counter *atomic.Uint32, old uint32) {
-	for range spins {
-		if counter.Load() != old {
+// advance begins the next round that has items, or ends the workload. All items of the round before are done, so
+// nobody else is here.
+func (t *Team) advance() {
+	next := (t.ticket.Load()>>32 + 1) << 32
+	t.ticket.Store(next | noItem) // who has read the ticket of the round before gets nothing of the next with it
+	for len(t.rest) > 0 {
+		r := &t.rest[0]
+		t.rest = t.rest[1:]
+		if n := (*r).begin(); n > 0 {
+			t.left.Store(int32(n))
+			t.now.Store(r)
+			t.ticket.Store(next) // from here on there is something to take
+			t.wake()
 			return
 		}
 	}
-	t.mu.Lock()
-	t.sleepers.Add(1)
-	for counter.Load() == old {
-		t.cond.Wait()
-	}
-	t.sleepers.Add(-1)
-	t.mu.Unlock()
+	t.rest = nil
+	t.now.Store(&t.loop.rounds[0]) // nothing of a program is held on to
+	t.busy.Store(false)
+	t.wake()
 }
 
-// wake is called after a counter moved. A worker announces its sleep before it
-// looks at the counter a last time, so one of the two sees the other.
+// serve does items: worker 0 until the workload is over, the others until the team is closed.
+func (t *Team) serve(worker int) {
+	for {
+		r, item := t.take()
+		if r == nil {
+			if r, item = t.await(worker); r == nil {
+				return
+			}
+		}
+		r.run(item, worker)
+		if t.left.Add(-1) == 0 {
+			t.advance()
+		}
+	}
+}
+
+// take takes an item; nil if there is none. Between two rounds a ticket stands for nothing, so one that is the
+// same when it is taken as when it was read is of the round that was read in between.
+func (t *Team) take() (round, int) {
+	for {
+		ticket := t.ticket.Load()
+		if ticket&noItem == noItem {
+			return nil, 0
+		}
+		r, item := *t.now.Load(), int(ticket&noItem)
+		if item >= r.items() {
+			return nil, 0
+		}
+		if t.ticket.CompareAndSwap(ticket, ticket+1) {
+			return r, item
+		}
+	}
+}
+
+// await takes an item as soon as there is one; nil if there is nothing more to wait for.
+func (t *Team) await(worker int) (r round, item int) {
+	t.hungry.Add(1)
+	defer t.hungry.Add(-1)
+	for begun := time.Now(); time.Since(begun) < patience; pause(pauses) {
+		if r, item = t.take(); r != nil || t.over(worker) {
+			return r, item
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sleepers.Add(1)
+	defer t.sleepers.Add(-1)
+	for {
+		if r, item = t.take(); r != nil || t.over(worker) {
+			return r, item
+		}
+		t.cond.Wait()
+	}
+}
+
+// starving says whether somebody waits for an item and there is none.
+func (t *Team) starving() bool {
+	return t.hungry.Load() > 0 && int(t.ticket.Load()&noItem) >= (*t.now.Load()).items()
+}
+
+// over says whether a worker need not wait for items.
+func (t *Team) over(worker int) bool {
+	if worker == 0 {
+		return !t.busy.Load()
+	}
+	return t.closed.Load()
+}
+
+// wake is called after something changed that is waited for. A worker announces its sleep before it looks a last
+// time, so one of the two sees the other.
 func (t *Team) wake() {
 	if t.sleepers.Load() == 0 {
 		return

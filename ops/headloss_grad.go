@@ -10,6 +10,7 @@ import (
 const (
 	headLossCols   = 512     // of the product, for all rows of a block, for which a piece of the weight is packed
 	headLossDXRows = 192     // of dx
+	headLossDXCols = 128     // of dx
 	headLossGrads  = 1 << 15 // logits that turn into their gradient at once, in the second-level cache
 	headLossRows   = 16      // at least, in a part that does that
 )
@@ -125,30 +126,31 @@ func (h headLossBlock[T]) gradient(r, n int, held [maxSteps + 1]bool, local []T)
 	}
 }
 
-// dX is the gradient of x.
+// dX is the gradient of x, in blocks of rows and of columns; those of one row of blocks read the same rows of z.
 func (h headLossBlock[T]) dX() graph.Task {
-	w, dx, parts := h.c.In(1), h.c.Out(2), blocks(h.rows, headLossDXRows)
+	w, dx, down, across := h.c.In(1), h.c.Out(2), blocks(h.rows, headLossDXRows), blocks(h.d, headLossDXCols)
 	return graph.Task{
-		Parts: parts, Reads: []*graph.Buffer{h.z, w}, Writes: []*graph.Buffer{dx},
+		Parts: down * across, Group: across, Reads: []*graph.Buffer{h.z, w}, Writes: []*graph.Buffer{dx},
 		Run: func(part int, _ *graph.Worker) {
-			a, b := h.rows*part/parts, h.rows*(part+1)/parts
-			dz, y := graph.Slice[T](h.z)[a*h.v:b*h.v], graph.Slice[T](dx)[(h.r0+a)*h.d:(h.r0+b)*h.d]
-			kernel.MulNN(b-a, h.d, h.v, dz, h.v, graph.Slice[T](w), h.d, y, h.d, false)
+			r, c := part/across, part%across
+			a, b := h.rows*r/down, h.rows*(r+1)/down
+			c0, c1 := c*headLossDXCols, min((c+1)*headLossDXCols, h.d)
+			dz, y := graph.Slice[T](h.z)[a*h.v:b*h.v], graph.Slice[T](dx)[(h.r0+a)*h.d+c0:(h.r0+b)*h.d]
+			kernel.MulNN(b-a, c1-c0, h.v, dz, h.v, graph.Slice[T](w)[c0:], h.d, y, h.d, false)
 		},
 	}
 }
 
 // dW adds the share of the block to the gradients of the weight and of the bias.
 func (h headLossBlock[T]) dW() graph.Task {
-	x, results, parts := h.c.In(0), h.weightResults(), linearDW{}.parts(h.v, h.d, h.rows)
+	x, results, g, add := h.c.In(0), h.weightResults(), newDWGrid(h.v, h.d, h.rows), h.r0 > 0
 	return graph.Task{
-		Parts: parts, Reads: []*graph.Buffer{h.z, x}, Writes: results,
+		Parts: g.parts(), Group: g.across, Reads: []*graph.Buffer{h.z, x}, Writes: results,
 		Run: func(part int, _ *graph.Worker) {
-			c0, c1, add := h.v*part/parts, h.v*(part+1)/parts, h.r0 > 0
-			dz, dw := graph.Slice[T](h.z)[c0:], graph.Slice[T](results[0])[c0*h.d:c1*h.d]
-			kernel.MulTN(c1-c0, h.d, h.rows, dz, h.v, graph.Slice[T](x)[h.r0*h.d:], h.d, dw, h.d, add)
+			dz := graph.Slice[T](h.z)
+			runDW(g, part, dz, graph.Slice[T](x)[h.r0*h.d:], graph.Slice[T](results[0]), add)
 			if h.bias {
-				kernel.ColSum(graph.Slice[T](results[1])[c0:c1], dz, h.rows, c1-c0, h.v, add)
+				runDB(g, part, dz, graph.Slice[T](results[1]), add)
 			}
 		},
 	}

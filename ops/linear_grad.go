@@ -128,38 +128,23 @@ func (o linearDW) Alias(slot int) int {
 	return -1
 }
 
-// The size of a part: few enough rows of dW that x and they stay in the cache,
-// enough arithmetic to be worth a part, and a few parts where that allows it.
-const (
-	mostDWRows  = 112 // eight of the highest tiles of the AVX-512 kernel
-	leastDWRows = 28
-	leastDWWork = 2 << 20 // multiply-adds: some ten microseconds
-	wantDWParts = 4
-)
-
-// parts is the number of parts for a dW of out rows, in columns, summed over
-// the given number of rows.
-func (linearDW) parts(out, in, rows int) int {
-	worthwhile := max(1, min(wantDWParts, blocks(out, leastDWRows), out*in*rows/leastDWWork))
-	return max(blocks(out, mostDWRows), worthwhile)
-}
-
 func (o linearDW) Bind(c *graph.Call) []graph.Task {
-	parts := o.parts(width(c.In(0).Shape()), width(c.In(1).Shape()), height(c.In(0).Shape()))
-	return []graph.Task{{Parts: parts, Run: graph.Typed(c, runLinearDW[float32], runLinearDW[float64])(c, o, parts)}}
+	g := newDWGrid(width(c.In(0).Shape()), width(c.In(1).Shape()), height(c.In(0).Shape()))
+	return []graph.Task{{Parts: g.parts(), Group: g.across, Run: graph.Typed(c, runLinearDW[float32], runLinearDW[float64])(c, o, g)}}
 }
 
-func runLinearDW[T graph.Float](c *graph.Call, o linearDW, parts int) func(part int, _ *graph.Worker) {
-	out, in, rows := width(c.In(0).Shape()), width(c.In(1).Shape()), height(c.In(0).Shape())
+func runLinearDW[T graph.Float](c *graph.Call, o linearDW, g dwGrid) func(part int, _ *graph.Worker) {
 	return func(part int, _ *graph.Worker) {
-		dy, x, dw := graph.Slice[T](c.In(0)), graph.Slice[T](c.In(1)), graph.Part[T](c.Out(0), part, parts)
+		dy, x, dw := graph.Slice[T](c.In(0)), graph.Slice[T](c.In(1)), graph.Slice[T](c.Out(0))
 		if o.addend && !c.Out(0).Same(c.In(2)) {
-			copy(dw, graph.Part[T](c.In(2), part, parts))
+			r0, r1, c0, c1 := g.part(part)
+			for r := r0; r < r1; r++ {
+				copy(dw[r*g.in+c0:r*g.in+c1], graph.Slice[T](c.In(2))[r*g.in+c0:])
+			}
 		}
-		r0, r1 := out*part/parts, out*(part+1)/parts
-		kernel.MulTN(r1-r0, in, rows, dy[r0:], out, x, in, dw, in, o.addend)
+		runDW(g, part, dy, x, dw, o.addend)
 		if o.bias {
-			kernel.ColSum(graph.Part[T](c.Out(1), part, parts), dy[r0:], rows, r1-r0, out, false)
+			runDB(g, part, dy, graph.Slice[T](c.Out(1)), false)
 		}
 	}
 }
