@@ -91,7 +91,7 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	p.Stats = Stats{
 		Calls: len(l.calls), Fused: nodes + again - len(l.calls), Again: again, Tasks: len(s.tasks), Phases: s.phases, Local: local,
 	}
-	p.Stats.Arena, p.Stats.Lent = layOut(p.blocks, flatLen(g.params, g.dtype)*int(g.dtype.Size()))
+	p.Stats.Arena, p.Stats.Lent = layOut(p.blocks, l.gradients(p.blocks))
 	for _, b := range p.blocks {
 		for _, v := range b.values {
 			if !v.home {
