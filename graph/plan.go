@@ -101,3 +101,19 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	}
 	return p, nil
 }
+
+// release lets go of what only planning needs, once the tasks are in a program:
+// for a deep model half of what there is beside the values' memory.
+func (p *Plan) release() {
+	for _, c := range p.lowered.calls {
+		c.bound.task = nil
+		for _, bs := range [][]*Buffer{c.bound.in, c.bound.out, c.bound.aux} {
+			for _, b := range bs {
+				b.v = nil
+			}
+		}
+	}
+	for _, t := range p.schedule.tasks {
+		t.Reads, t.Writes, t.Whole, t.reads, t.writes, t.label = nil, nil, nil, nil, nil, ""
+	}
+}

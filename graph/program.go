@@ -69,6 +69,7 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 	bindLeaves(plan.lowered, p, params, o.inputs)
 	bindBlocks(plan.blocks, base(p.arena), params)
 	p.phases = plan.schedule.items(team.Size())
+	plan.release()
 	p.gaps = params.gaps(plan.Stats.Lent)
 	for name, v := range plan.lowered.outputs {
 		p.outputs[name] = v.Buffer
