@@ -73,7 +73,8 @@ func TestGradientsHoldWhatLaterLayersKeep(t *testing.T) {
 }
 
 // TestArenaOfAnotherProgram: programs that share an arena give what they give
-// alone, each until another one runs; one that needs more has its own.
+// alone, each until another one runs; one that needs more has its own, unless
+// the arena was made for it.
 func TestArenaOfAnotherProgram(t *testing.T) {
 	g, p, first := compile[float64](t, chain(5), 2)
 	fill[float64](first)
@@ -106,6 +107,22 @@ func TestArenaOfAnotherProgram(t *testing.T) {
 	}
 	if third.Output("dx.0").Same(first.Output("dx.0")) {
 		t.Error("a program shares an arena that is too small for it")
+	}
+	roomy, err := graph.Compile(g, p, team, graph.WithArena(third.Stats().Arena))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fourth, err := graph.Compile(large, graph.NewParams[float64](large), team, graph.WithArenaOf(roomy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill[float64](roomy)
+	roomy.Run()
+	left := slices.Clone(graph.Slice[float64](roomy.Output("dx.0")))
+	fill[float64](fourth)
+	fourth.Run()
+	if slices.Equal(left, graph.Slice[float64](roomy.Output("dx.0"))) {
+		t.Error("a program does not compute in an arena that was made large enough for it")
 	}
 }
 

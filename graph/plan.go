@@ -24,6 +24,7 @@ type options struct {
 	recompute Recompute
 	inputs    map[string]*Buffer // of another program
 	arena     []byte             // of another program
+	room      int                // bytes that an arena must have at least
 }
 
 // WithoutFusion keeps every operation by itself, to test the fused ones.
@@ -40,6 +41,10 @@ func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes
 // what one program leaves in them the other finds. The two must not run at
 // once.
 func WithInputsOf(p *Program) Option { return func(o *options) { o.inputs = p.inputs } }
+
+// WithArena makes the arena at least so many bytes, for another program that
+// needs more than this one; see WithArenaOf.
+func WithArena(bytes int) Option { return func(o *options) { o.room = bytes } }
 
 // WithArenaOf lets a program that needs no more memory than p compute in p's:
 // what one leaves in its outputs is lost when the other runs. The two must not

@@ -64,7 +64,7 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 		arena: o.arena, workers: make([]Worker, team.Size()),
 	}
 	if len(p.arena) < plan.Stats.Arena {
-		p.arena = alignedBytes(plan.Stats.Arena)
+		p.arena = alignedBytes(max(plan.Stats.Arena, o.room))
 	}
 	bindLeaves(plan.lowered, p, params, o.inputs)
 	bindBlocks(plan.blocks, base(p.arena), params)
