@@ -15,7 +15,7 @@ type block struct {
 	room   int // bytes, rounded up to whole cache lines
 	rows   int // first axis, for reuse within a chain
 	off    int
-	lent   bool   // off is in the vector of gradients, not in the arena
+	lent   bool   // off is in the vector of gradients, as that of a gradient is, not in the arena
 	home   *value // the member whose memory is given
 }
 
@@ -59,6 +59,22 @@ func (l *lowered) blocks(values []*value) []*block {
 	return slices.DeleteFunc(all, func(b *block) bool { return len(b.values) == 0 })
 }
 
+// gradients gives the blocks of gradients their places in the vector of
+// gradients, and returns its size in bytes.
+func (l *lowered) gradients(blocks []*block) (size int) {
+	places := map[*value]int{}
+	for _, p := range l.g.params {
+		places[l.grads[p]] = size
+		size += paddedLen(p, l.g.dtype) * int(l.g.dtype.Size())
+	}
+	for _, b := range blocks {
+		if b.home != nil {
+			b.off = places[b.home]
+		}
+	}
+	return size
+}
+
 // diesIn says whether c, the call that makes out, is the last to read v: the
 // only one, or the last in a chain, where every worker has done with its rows.
 // A call that also reads v as another operand, as x + x·W does, could not
@@ -88,69 +104,64 @@ func (v *value) rowCount() int {
 	return v.shape[0]
 }
 
-// layOut gives every block its place and returns the arena's size in bytes.
-// The vector of gradients, of so many bytes, is idle until the backward pass
-// begins to fill it: what is gone by then, such as packed weights, goes there
-// as long as there is room, and takes up lent bytes of it.
+// layOut gives every block its place and returns the arena's size in bytes. In
+// the vector of gradients, of so many bytes, the memory of each is idle until
+// the backward pass comes to it: what is gone by then, such as packed weights
+// and what the backward pass reads of later layers, goes there as long as there
+// is room, and takes up lent bytes of it.
 func layOut(blocks []*block, gradients int) (arena, lent int) {
-	first := firstGradient(blocks)
-	var early, rest []*block
+	var homes, rest []*block
 	for _, b := range blocks {
-		switch {
-		case b.home != nil:
-		case b.life.to.phase < first:
-			b.lent = true
-			early = append(early, b)
-		default:
+		b.room = (b.bytes + cacheLine - 1) &^ (cacheLine - 1)
+		b.lent = true
+		if b.home != nil {
+			homes = append(homes, b)
+		} else {
 			rest = append(rest, b)
 		}
 	}
-	lent, left := arrange(early, gradients)
+	if len(homes) == 0 {
+		gradients = 0 // they are nothing to this program
+	}
+	slices.SortFunc(homes, func(a, b *block) int { return cmp.Compare(a.off, b.off) })
+	// What lives long finds room in few gradients only.
+	slices.SortStableFunc(rest, func(a, b *block) int {
+		return cmp.Or(cmp.Compare(b.life.to.phase, a.life.to.phase), bySize(a, b))
+	})
+	lent, left := arrange(rest, homes, gradients)
 	for _, b := range left {
 		b.lent = false
 	}
-	arena, _ = arrange(append(rest, left...), math.MaxInt)
+	slices.SortStableFunc(left, bySize)
+	arena, _ = arrange(left, nil, math.MaxInt)
 	return arena, lent
 }
 
-// firstGradient is the first phase that writes where a parameter's gradient
-// will be, 0 in a program without any.
-func firstGradient(blocks []*block) int {
-	first := math.MaxInt
-	for _, b := range blocks {
-		if b.home != nil {
-			first = min(first, b.life.from.phase)
-		}
-	}
-	if first == math.MaxInt {
-		return 0
-	}
-	return first
+// bySize puts the largest first, since the small ones fit into the gaps between
+// them, and of one size those that come alive first.
+func bySize(a, b *block) int {
+	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.life.from.phase, b.life.from.phase), cmp.Compare(a.life.from.ord, b.life.from.ord))
 }
 
-// arrange places blocks in one stretch of memory: the largest first, since the
-// small ones fit into the gaps between them, and of one size those that come
-// alive first. It returns the bytes that are used, and the blocks that would
-// end beyond limit, which have no place.
-func arrange(blocks []*block, limit int) (size int, left []*block) {
-	slices.SortStableFunc(blocks, func(a, b *block) int {
-		return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.life.from.phase, b.life.from.phase), cmp.Compare(a.life.from.ord, b.life.from.ord))
-	})
-	var placed []*block // by offset
+// arrange places blocks, in their order, in one stretch of memory, in which
+// there are others by their offsets. It returns the bytes that are used, and
+// the blocks that would end beyond limit, which have no place.
+func arrange(blocks, others []*block, limit int) (size int, left []*block) {
+	placed := slices.Clone(others)
 	var near []neighbour
 	for _, b := range blocks {
-		b.room = (b.bytes + cacheLine - 1) &^ (cacheLine - 1)
 		near = near[:0]
 		for _, p := range placed {
 			if apart, inRows := b.life.apart(p.life); !apart {
 				near = append(near, neighbour{p, inRows && b.bytes == p.bytes && b.rows == p.rows})
 			}
 		}
-		b.off = place(b.room, near)
-		if b.off+b.room > limit {
+		off := place(b.room, near)
+		if off+b.room > limit {
 			left = append(left, b)
 			continue
 		}
+		b.off = off
 		i, _ := slices.BinarySearchFunc(placed, b.off, func(p *block, off int) int { return cmp.Compare(p.off, off) })
 		placed = slices.Insert(placed, i, b)
 		size = max(size, b.off+b.room)

@@ -8,8 +8,8 @@ import (
 	"ablate/graph"
 )
 
-// TestGradientsLendTheirMemory: what the forward pass alone needs stands where
-// the gradients will be, and what was there before a run does not matter.
+// TestGradientsLendTheirMemory: what is gone before a gradient is written stands
+// where it will be, and what was there before a run does not matter.
 func TestGradientsLendTheirMemory(t *testing.T) {
 	_, p, prog := compile[float64](t, func(s *graph.Scope) {
 		const b, d = 2, 401 // no multiple of a cache line
@@ -44,8 +44,37 @@ func TestGradientsLendTheirMemory(t *testing.T) {
 	}
 }
 
+// TestGradientsHoldWhatLaterLayersKeep: where a layer keeps as much for the
+// backward pass as its gradient takes, the gradients of the layers before it
+// are room enough, and a deeper model needs no larger arena.
+func TestGradientsHoldWhatLaterLayersKeep(t *testing.T) {
+	arena := func(layers int) int {
+		g, err := graph.Build(graph.Float64, func(s *graph.Scope) {
+			const d = 64
+			x, seed := s.Floats("x", 1, 1, d), s.Floats("seed", 1)
+			for l := range layers {
+				w := s.Sub("layer", l).Param(graph.ParamSpec{Name: "w", Shape: graph.Shape{d}, Init: normal})
+				x = graph.Apply1(scale{}, x, w)
+			}
+			s.Gradients(graph.Apply1(total{}, x), seed)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := graph.NewPlan(g, graph.WithPending(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Stats.Arena
+	}
+	if shallow, deep := arena(20), arena(40); deep > shallow {
+		t.Errorf("an arena of %d bytes for 20 layers, of %d for 40", shallow, deep)
+	}
+}
+
 // TestArenaOfAnotherProgram: programs that share an arena give what they give
-// alone, each until another one runs; one that needs more has its own.
+// alone, each until another one runs; one that needs more has its own, unless
+// the arena was made for it.
 func TestArenaOfAnotherProgram(t *testing.T) {
 	g, p, first := compile[float64](t, chain(5), 2)
 	fill[float64](first)
@@ -78,6 +107,22 @@ func TestArenaOfAnotherProgram(t *testing.T) {
 	}
 	if third.Output("dx.0").Same(first.Output("dx.0")) {
 		t.Error("a program shares an arena that is too small for it")
+	}
+	roomy, err := graph.Compile(g, p, team, graph.WithArena(third.Stats().Arena))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fourth, err := graph.Compile(large, graph.NewParams[float64](large), team, graph.WithArenaOf(roomy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill[float64](roomy)
+	roomy.Run()
+	left := slices.Clone(graph.Slice[float64](roomy.Output("dx.0")))
+	fill[float64](fourth)
+	fourth.Run()
+	if slices.Equal(left, graph.Slice[float64](roomy.Output("dx.0"))) {
+		t.Error("a program does not compute in an arena that was made large enough for it")
 	}
 }
 
@@ -138,5 +183,52 @@ func TestMeasurementsKeepNothing(t *testing.T) {
 	}
 	if bare, measured := arena(false), arena(true); measured > bare+bare/20 {
 		t.Errorf("an arena of %d bytes, of %d without measurements", measured, bare)
+	}
+}
+
+// packed is y = x + w, for which w is copied once a run, as products do that
+// pack weights.
+type packed struct{}
+
+func (packed) String() string                                { return "packed" }
+func (packed) Infer(in []graph.Shape) ([]graph.Shape, error) { return in[:1], nil }
+func (packed) Bind(c *graph.Call) []graph.Task {
+	copied := c.Scratch(c.In(1).Len())
+	pack := graph.Task{Parts: 1, Reads: []*graph.Buffer{c.In(1)}, Writes: []*graph.Buffer{copied}, Run: func(int, *graph.Worker) {
+		copy(graph.Slice[float64](copied), graph.Slice[float64](c.In(1)))
+	}}
+	add := c.Rows(func(i, n int, _ *graph.Worker) {
+		w := graph.Slice[float64](copied)
+		for k, x := range graph.Part[float64](c.In(0), i, n) {
+			graph.Part[float64](c.Out(0), i, n)[k] = x + w[k%len(w)]
+		}
+	})
+	add.Reads, add.Whole = []*graph.Buffer{c.In(0), copied}, []*graph.Buffer{copied}
+	return []graph.Task{pack, add}
+}
+
+// TestPackedWeightsAreGivenBack: a chain ends when what all of its workers read
+// whole exceeds the budget, so the memory for it does not grow with the layers.
+func TestPackedWeightsAreGivenBack(t *testing.T) {
+	const d = 64
+	arena := func(layers int) int {
+		g, err := graph.Build(graph.Float64, func(s *graph.Scope) {
+			x := s.Floats("x", 2, 1, d)
+			for l := range layers {
+				x = graph.Apply1(packed{}, x, s.Sub("layer", l).Param(graph.ParamSpec{Name: "w", Shape: graph.Shape{d}, Init: normal}))
+			}
+			s.Output("y", x)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := graph.NewPlan(g, graph.WithPending(3*8*d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Stats.Arena
+	}
+	if shallow, deep := arena(20), arena(40); deep > shallow {
+		t.Errorf("an arena of %d bytes for 20 layers, of %d for 40", shallow, deep)
 	}
 }

@@ -78,15 +78,6 @@ func NewParams[T Float](g *Graph) *Params[T] {
 	return p
 }
 
-// flatLen is the number of elements of a flat vector of parameters.
-func flatLen(specs []*ParamSpec, dt Dtype) int {
-	n := 0
-	for _, s := range specs {
-		n += paddedLen(s, dt)
-	}
-	return n
-}
-
 // paddedLen is the size of a parameter up to the next cache line.
 func paddedLen(s *ParamSpec, dt Dtype) int {
 	line := cacheLine / int(dt.Size())

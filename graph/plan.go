@@ -24,6 +24,7 @@ type options struct {
 	recompute Recompute
 	inputs    map[string]*Buffer // of another program
 	arena     []byte             // of another program
+	room      int                // bytes that an arena must have at least
 }
 
 // WithoutFusion keeps every operation by itself, to test the fused ones.
@@ -40,6 +41,10 @@ func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes
 // what one program leaves in them the other finds. The two must not run at
 // once.
 func WithInputsOf(p *Program) Option { return func(o *options) { o.inputs = p.inputs } }
+
+// WithArena makes the arena at least so many bytes, for another program that
+// needs more than this one; see WithArenaOf.
+func WithArena(bytes int) Option { return func(o *options) { o.room = bytes } }
 
 // WithArenaOf lets a program that needs no more memory than p compute in p's:
 // what one leaves in its outputs is lost when the other runs. The two must not
@@ -91,7 +96,7 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 	p.Stats = Stats{
 		Calls: len(l.calls), Fused: nodes + again - len(l.calls), Again: again, Tasks: len(s.tasks), Phases: s.phases, Local: local,
 	}
-	p.Stats.Arena, p.Stats.Lent = layOut(p.blocks, flatLen(g.params, g.dtype)*int(g.dtype.Size()))
+	p.Stats.Arena, p.Stats.Lent = layOut(p.blocks, l.gradients(p.blocks))
 	for _, b := range p.blocks {
 		for _, v := range b.values {
 			if !v.home {
@@ -100,4 +105,20 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// release lets go of what only planning needs, once the tasks are in a program:
+// for a deep model half of what there is beside the values' memory.
+func (p *Plan) release() {
+	for _, c := range p.lowered.calls {
+		c.bound.task = nil
+		for _, bs := range [][]*Buffer{c.bound.in, c.bound.out, c.bound.aux} {
+			for _, b := range bs {
+				b.v = nil
+			}
+		}
+	}
+	for _, t := range p.schedule.tasks {
+		t.Reads, t.Writes, t.Whole, t.reads, t.writes, t.label = nil, nil, nil, nil, nil, ""
+	}
 }

@@ -38,7 +38,7 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 		arena: o.arena,
 	}
 	if len(p.arena) < plan.Stats.Arena {
-		p.arena = alignedBytes(plan.Stats.Arena)
+		p.arena = alignedBytes(max(plan.Stats.Arena, o.room))
 	}
 	bindLeaves(plan.lowered, p, params, o.inputs)
 	bindBlocks(plan.blocks, base(p.arena), params)
@@ -47,6 +47,7 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 		workers[i] = Worker{team: team, local: alignedBytes(plan.Stats.Local + cacheLine)}
 	}
 	p.phases = plan.schedule.rounds(workers)
+	plan.release()
 	p.gaps = params.gaps(plan.Stats.Lent)
 	for name, v := range plan.lowered.outputs {
 		p.outputs[name] = v.Buffer

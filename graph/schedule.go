@@ -34,9 +34,10 @@ type schedule struct {
 	values []*value // results and scratch of all calls
 }
 
-// pendingBudget bounds the bytes that wait for the end of a chain because
-// work that needs all rows, such as the gradient of a weight, reads them. A
-// smaller budget means more barriers, a larger one more memory.
+// pendingBudget bounds the bytes that wait for the end of a chain: because work
+// that needs all rows, such as the gradient of a weight, reads them, or because
+// the chain itself reads them whole, such as packed weights. A smaller budget
+// means more barriers, a larger one more memory.
 const pendingBudget = 4 << 20
 
 // schedule also gives the bytes of memory that a worker needs. Memory that no
@@ -141,7 +142,7 @@ func (p *placer) place(t *task) {
 	}
 	for _, v := range t.reads {
 		p.readers[v] = append(p.readers[v], t)
-		if !t.Rows && t.phase > p.rows && v.def != nil && !p.pending[v] {
+		if v.def != nil && p.pins(t, v) && !p.pending[v] {
 			p.pending[v] = true
 			p.pendingBytes += v.bytes()
 		}
@@ -149,6 +150,16 @@ func (p *placer) place(t *task) {
 	for _, v := range t.writes {
 		p.writers[v] = append(p.writers[v], t)
 	}
+}
+
+// pins says whether t, which reads v, holds it until all workers are at the end
+// of the chains under way: t comes after them, or is in one and reads more than
+// its rows, as a product does of packed weights.
+func (p *placer) pins(t *task, v *value) bool {
+	if t.Rows {
+		return !t.keepsToRows(v)
+	}
+	return t.phase > p.rows
 }
 
 // nextChain begins the chains of a later phase.

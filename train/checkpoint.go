@@ -1,12 +1,13 @@
 package train
 
 import (
+	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 
 	"ablate/graph"
@@ -85,7 +86,7 @@ func paramShapes(specs []*graph.ParamSpec) []ParamShape {
 type vector struct {
 	name  string
 	bytes int64
-	write func(w io.Writer) error
+	write func(w *bufio.Writer) error
 }
 
 // vectorOf writes the elements of v that belong to parameters.
@@ -95,11 +96,10 @@ func vectorOf[T graph.Float](name string, p *graph.Params[T], v []T) vector {
 		n += s.Size()
 	}
 	size := graph.DtypeOf[T]().Size()
-	return vector{name, int64(n) * int64(size), func(w io.Writer) error {
-		buf := make([]byte, 0, chunkBytes)
+	return vector{name, int64(n) * int64(size), func(w *bufio.Writer) error {
 		for _, s := range p.Specs() {
 			from, to := p.Span(s.Name)
-			if err := writeFloats(w, v[from:to], buf); err != nil {
+			if err := writeFloats(w, v[from:to]); err != nil {
 				return err
 			}
 		}
@@ -107,15 +107,20 @@ func vectorOf[T graph.Float](name string, p *graph.Params[T], v []T) vector {
 	}}
 }
 
-// chunkBytes is how much of a vector is turned into bytes at a time.
-const chunkBytes = 1 << 16
+// bufferBytes is how much is turned into bytes at a time.
+const bufferBytes = 1 << 16
 
-// writeFloats writes x in little-endian order, by way of a buffer of
-// chunkBytes.
-func writeFloats[T graph.Float](w io.Writer, x []T, buf []byte) error {
+// writeFloats writes x in little-endian order, straight into w's buffer.
+func writeFloats[T graph.Float](w *bufio.Writer, x []T) error {
+	size := int(graph.DtypeOf[T]().Size())
 	for len(x) > 0 {
-		n := min(len(x), chunkBytes/int(graph.DtypeOf[T]().Size()))
-		b := buf[:0]
+		if w.Available() < size {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		n := min(len(x), w.Available()/size)
+		b := w.AvailableBuffer()
 		switch x := any(x[:n]).(type) {
 		case []float32:
 			for _, v := range x {
@@ -149,12 +154,13 @@ func readFloats[T graph.Float](x []T, b []byte) {
 }
 
 // head completes the header with the sums of the sections and gives the bytes
-// that come before them, and the size of the whole.
-func (c *Checkpoint) head(vectors []vector) (head []byte, size int64, err error) {
+// that come before them, and the size of the whole. It borrows w.
+func (c *Checkpoint) head(vectors []vector, w *bufio.Writer) (head []byte, size int64, err error) {
 	c.Sections = nil
 	for _, v := range vectors {
 		h := sha256.New()
-		if err := v.write(h); err != nil {
+		w.Reset(h)
+		if err := cmp.Or(v.write(w), w.Flush()); err != nil {
 			return nil, 0, err
 		}
 		c.Sections = append(c.Sections, Section{v.name, v.bytes, hex.EncodeToString(h.Sum(nil))})

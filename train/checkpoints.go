@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,6 +27,7 @@ const (
 type Checkpoints struct {
 	dir  string
 	disk fileSystem
+	w    *bufio.Writer // one for all of them, so that they leave no garbage; nil before the first
 }
 
 // OpenCheckpoints makes the directory if there is none, and removes what
@@ -35,7 +35,7 @@ type Checkpoints struct {
 func OpenCheckpoints(dir string) (*Checkpoints, error) { return openCheckpoints(dir, disk{}) }
 
 func openCheckpoints(dir string, fs fileSystem) (*Checkpoints, error) {
-	c := &Checkpoints{dir, fs}
+	c := &Checkpoints{dir: dir, disk: fs}
 	if err := fs.MkdirAll(dir); err != nil {
 		return nil, &SaveError{dir, 0, err}
 	}
@@ -56,7 +56,7 @@ func openCheckpoints(dir string, fs fileSystem) (*Checkpoints, error) {
 // Latest reads the newest good checkpoint in a directory that another process
 // may be writing to, and changes nothing there: see Checkpoints.Latest.
 func Latest(dir string) (latest *Checkpoint, rejected []error, err error) {
-	return (&Checkpoints{dir, disk{}}).Latest()
+	return (&Checkpoints{dir: dir, disk: disk{}}).Latest()
 }
 
 // Latest reads the newest good checkpoint; nil if there is none. rejected
@@ -84,7 +84,7 @@ func (c *Checkpoints) Latest() (latest *Checkpoint, rejected []error, err error)
 // using, newest first. Nothing is read of them; there may be none any more
 // when they are.
 func Saved(dir string) (paths []string) {
-	c := Checkpoints{dir, disk{}}
+	c := Checkpoints{dir: dir, disk: disk{}}
 	steps, err := c.steps()
 	if err != nil {
 		return nil
@@ -121,7 +121,10 @@ func (c *Checkpoints) steps() ([]int64, error) {
 // *SaveError, and all earlier checkpoints are there still.
 func (c *Checkpoints) save(state *Checkpoint, vectors []vector) error {
 	path := c.path(state.Step)
-	head, size, err := state.head(vectors)
+	if c.w == nil {
+		c.w = bufio.NewWriterSize(nil, bufferBytes)
+	}
+	head, size, err := state.head(vectors, c.w)
 	if err == nil {
 		tmp := c.temporary(state.Step)
 		if err = c.write(tmp, head, vectors); err == nil {
@@ -160,7 +163,8 @@ func (c *Checkpoints) write(tmp string, head []byte, vectors []vector) (err erro
 	if err != nil {
 		return err
 	}
-	if err := writeAll(f, head, vectors); err != nil {
+	c.w.Reset(f)
+	if err := writeAll(c.w, head, vectors); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
@@ -173,8 +177,7 @@ func (c *Checkpoints) write(tmp string, head []byte, vectors []vector) (err erro
 	return nil
 }
 
-func writeAll(f io.Writer, head []byte, vectors []vector) error {
-	w := bufio.NewWriterSize(f, 1<<18)
+func writeAll(w *bufio.Writer, head []byte, vectors []vector) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}

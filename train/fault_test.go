@@ -120,7 +120,7 @@ func TestFaultsOfTheFileSystem(t *testing.T) {
 	}
 }
 
-func mustSteps(dir string) ([]int64, error) { return (&Checkpoints{dir, disk{}}).steps() }
+func mustSteps(dir string) ([]int64, error) { return (&Checkpoints{dir: dir, disk: disk{}}).steps() }
 
 func TestOpenReportsFaults(t *testing.T) {
 	for n := 1; n <= 2; n++ {

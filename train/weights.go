@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -13,8 +14,8 @@ import (
 // name, its rank as uint32, its sizes as uint64, and its values.
 func WeightsSHA256[T graph.Float](p *graph.Params[T]) string {
 	h := sha256.New()
+	w := bufio.NewWriterSize(h, bufferBytes) // a hash takes everything, so nothing here fails
 	var b []byte
-	buf := make([]byte, 0, chunkBytes)
 	for _, s := range p.Specs() {
 		b = binary.LittleEndian.AppendUint32(b[:0], uint32(len(s.Name)))
 		b = append(b, s.Name...)
@@ -22,8 +23,9 @@ func WeightsSHA256[T graph.Float](p *graph.Params[T]) string {
 		for _, d := range s.Shape {
 			b = binary.LittleEndian.AppendUint64(b, uint64(d))
 		}
-		h.Write(b) // a hash takes everything
-		_ = writeFloats(h, p.Value(s.Name), buf)
+		_, _ = w.Write(b)
+		_ = writeFloats(w, p.Value(s.Name))
 	}
+	_ = w.Flush()
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -97,9 +97,7 @@ func newDesign(c Config, corpus *data.Corpus, threads int) (*design, error) {
 		if err != nil {
 			return nil, err
 		}
-		if arena := int64(p.Stats.Arena); arena > d.memory.Arena { // else the evaluation computes where the step does
-			d.memory.Arena += arena
-		}
+		d.memory.Arena = max(d.memory.Arena, int64(p.Stats.Arena)) // the evaluation computes where the step does
 		d.memory.Local += int64(threads) * int64(p.Stats.Local)
 	}
 	return d, nil
@@ -117,7 +115,7 @@ type machine struct {
 func (d *design) build(threads int) (*machine, error) {
 	m := &machine{design: d, team: graph.NewTeam(threads), params: graph.NewParams[float32](d.train)}
 	var err error
-	if m.step, err = graph.Compile(d.train, m.params, m.team, d.recompute); err == nil {
+	if m.step, err = graph.Compile(d.train, m.params, m.team, d.recompute, graph.WithArena(int(d.memory.Arena))); err == nil {
 		m.test, err = graph.Compile(d.eval, m.params, m.team, graph.WithArenaOf(m.step))
 	}
 	d.train, d.eval = nil, nil
