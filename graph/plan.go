@@ -20,7 +20,7 @@ type Option func(*options)
 type options struct {
 	fuse      bool
 	enclose   int
-	pending   int
+	pending   int // bytes; negative is for pendingBudget to say
 	recompute Recompute
 	inputs    map[string]*Buffer // of another program
 	arena     []byte             // of another program
@@ -61,7 +61,7 @@ type Plan struct {
 }
 
 func readOptions(opts []Option) options {
-	o := options{fuse: true, enclose: encloseFrom, pending: pendingBudget}
+	o := options{fuse: true, enclose: encloseFrom, pending: -1}
 	for _, f := range opts {
 		f(&o)
 	}
@@ -88,6 +88,9 @@ func NewPlan(g *Graph, opts ...Option) (*Plan, error) {
 		l.fuse()
 	}
 	l.early()
+	if o.pending < 0 {
+		o.pending = g.pendingBudget()
+	}
 	s, local, err := l.schedule(o.pending)
 	if err != nil {
 		return nil, err

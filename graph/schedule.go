@@ -37,8 +37,16 @@ type schedule struct {
 // pendingBudget bounds the bytes that wait for the end of a chain: because work
 // that needs all rows, such as the gradient of a weight, reads them, or because
 // the chain itself reads them whole, such as packed weights. A smaller budget
-// means more barriers, a larger one more memory.
-const pendingBudget = 4 << 20
+// means more barriers, a larger one more memory. Beside large parameters a
+// share of theirs is little.
+func (g *Graph) pendingBudget() int {
+	const least, share = 4 << 20, 8
+	n := 0
+	for _, p := range g.params {
+		n += p.Size()
+	}
+	return max(least, n*int(g.dtype.Size())/share)
+}
 
 // schedule also gives the bytes of memory that a worker needs. Memory that no
 // task says it writes would have no lifetime, and be given to others.
