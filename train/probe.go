@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"slices"
 
 	"ablate/graph"
 	"ablate/train/metrics"
@@ -12,50 +13,75 @@ func (p Probe) Due(step int, c Config) bool {
 	return step == 0 || step == c.Warmup.Of(c.Steps) || step == c.Steps-1 || p.Every > 0 && step%p.Every == 0
 }
 
-// layerRows appends the rows of layers.jsonl for one step: the residual
-// stream, boundary by boundary, then every group of parameters. updated says
-// that an update followed, so that there is a ratio.
-func layerRows[T graph.Float](rows []metrics.Layer, step int, g *gradient[T], n *norms, updated bool) []metrics.Layer {
-	rows = streamRows(rows, step, g)
-	for i := range n.groups {
-		p := &n.groups[i]
-		row := metrics.Layer{Step: int64(step), Layer: p.layer, Module: p.module, Param: p.param, Numel: p.numel}
-		grad, weight := p.of(n.grad), p.of(n.value)
-		rows = append(rows,
-			valued(row, metrics.GradNorm, metrics.Known(grad)),
-			valued(row, metrics.GradRMS, metrics.Known(grad/math.Sqrt(float64(p.numel)))),
-			valued(row, metrics.WeightNorm, metrics.Known(weight)))
-		if updated {
-			rows = append(rows, valued(row, metrics.UpdateRatio, updateRatio(p.of(n.delta), weight)))
+// layerRows are the rows of layers.jsonl for one step: the residual stream,
+// boundary by boundary, then every group of parameters. Only their steps and
+// values change from step to step.
+type layerRows struct {
+	rows  []metrics.Layer
+	place int // of the row that gets the next value
+}
+
+// newLayerRows lists the rows without their values: for every boundary of a
+// stream of numel elements, and for every group.
+func newLayerRows(boundaries int, numel int64, groups []group) *layerRows {
+	r := &layerRows{}
+	add := func(row metrics.Layer, quantities ...string) {
+		for _, row.Quantity = range quantities {
+			r.rows = append(r.rows, row)
 		}
 	}
-	return rows
+	for l := range boundaries {
+		add(metrics.Layer{Layer: l, Module: metrics.ModuleStream, Numel: numel},
+			metrics.StreamRMS, metrics.StreamGradNorm, metrics.StreamGradRMSToken)
+	}
+	for _, p := range groups {
+		add(metrics.Layer{Layer: p.layer, Module: p.module, Param: p.param, Numel: p.numel},
+			metrics.GradNorm, metrics.GradRMS, metrics.WeightNorm, metrics.UpdateRatio)
+	}
+	return r
 }
 
-// valued is a row with its quantity.
-func valued(row metrics.Layer, quantity string, v metrics.Value) metrics.Layer {
-	row.Quantity, row.Value = quantity, v
-	return row
+// layerRows gives the rows of a step, for the caller until the next one.
+// updated says that an update followed, so that there is a ratio.
+func (t *trainer[T]) layerRows(updated bool) []metrics.Layer {
+	r, n := t.rows, t.norms
+	r.place = 0
+	setStream(r, t.step, t.gradient)
+	for i := range n.groups {
+		p := &n.groups[i]
+		grad, weight := p.of(n.grad), p.of(n.value)
+		r.set(t.step, metrics.Known(grad))
+		r.set(t.step, metrics.Known(grad/math.Sqrt(float64(p.numel))))
+		r.set(t.step, metrics.Known(weight))
+		r.set(t.step, updateRatio(p.of(n.delta), weight))
+	}
+	if updated {
+		return r.rows
+	}
+	return slices.DeleteFunc(slices.Clone(r.rows), func(row metrics.Layer) bool { return row.Quantity == metrics.UpdateRatio })
 }
 
-// streamRows appends the quantities of the residual stream x_l at the
-// boundaries l = 0..L, over all tokens of the step (R = A·B·T rows of D):
+// set gives the next row its value.
+func (r *layerRows) set(step int, v metrics.Value) {
+	row := &r.rows[r.place]
+	row.Step, row.Value = int64(step), v
+	r.place++
+}
+
+// setStream sets the quantities of the residual stream x_l at the boundaries
+// l = 0..L, over all tokens of the step (R = A·B·T rows of D):
 //
 //	stream_rms             √(Σ x_l² / RD)
 //	stream_grad_norm       √Σ (∂ mean loss/∂x_l)²
 //	stream_grad_rms_token  √(1/R · Σ_t ‖∂ Σ nll/∂x_lt‖²) = N/√R · stream_grad_norm,   N targets
 //
 // The last one depends on neither batch nor length.
-func streamRows[T graph.Float](rows []metrics.Layer, step int, g *gradient[T]) []metrics.Layer {
+func setStream[T graph.Float](r *layerRows, step int, g *gradient[T]) {
 	tokens := float64(len(g.tokens))
-	numel := int64(len(g.tokens)) * int64(g.model.Width)
 	for l := range g.streamSq {
-		row := metrics.Layer{Step: int64(step), Layer: l, Module: metrics.ModuleStream, Numel: numel}
 		norm := math.Sqrt(g.streamGradSq[l])
-		rows = append(rows,
-			valued(row, metrics.StreamRMS, metrics.Known(math.Sqrt(g.streamSq[l]/float64(numel)))),
-			valued(row, metrics.StreamGradNorm, metrics.Known(norm)),
-			valued(row, metrics.StreamGradRMSToken, metrics.Known(norm*float64(g.count)/math.Sqrt(tokens))))
+		r.set(step, metrics.Known(math.Sqrt(g.streamSq[l]/(tokens*float64(g.model.Width)))))
+		r.set(step, metrics.Known(norm))
+		r.set(step, metrics.Known(norm*float64(g.count)/math.Sqrt(tokens)))
 	}
-	return rows
 }

@@ -27,8 +27,7 @@ func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
 	}
 	if t.job.Sink != nil {
 		if probe {
-			t.rows = layerRows(t.rows[:0], t.step, t.gradient, t.norms, updated)
-			if err := t.job.Sink.Layers(t.rows); err != nil {
+			if err := t.job.Sink.Layers(t.layerRows(updated)); err != nil {
 				return err
 			}
 		}

@@ -39,29 +39,50 @@ func AdamW[T Float](p, g, m, v []T, h *AdamWStep) {
 	}
 }
 
-// AdamWMeasured is AdamW, to the same values, and gives Σ p² before the update and Σ (Δp)², both added as
-// SumSquares does, in the same pass.
+// measuredRun is the number of elements whose squares AdamWMeasured adds in float32.
+const measuredRun = 1024
+
+// AdamWMeasured is AdamW, to the same values, and gives Σ p² before the update and Σ (Δp)² in the same pass,
+// to float32's precision however small or large they are.
 func AdamWMeasured[T Float](p, g, m, v []T, h *AdamWStep) (before, change float64) {
 	g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
-	var s [2 * lanes]float64
-	n := len(p) &^ (lanes - 1)
 	k := adamWConstants[T](h)
-	if n == 0 || !isFloat32[T]() || !adamWMeasuredVector(as32(p[:n]), as32(g), as32(m), as32(v), (*[9]float32)(unsafe.Pointer(&k)), &s) {
-		n = 0
-	}
-	var old [lanes]T
-	for i := n; i < len(p); i += lanes {
-		j := min(i+lanes, len(p))
-		copy(old[:], p[i:j])
-		AdamW(p[i:j], g[i:j], m[i:j], v[i:j], h)
-		for lane, now := range p[i:j] {
-			was, d := float64(old[lane]), float64(now-old[lane])
-			s[lane] += was * was
-			s[lanes+lane] += d * d
+	var old [measuredRun]T
+	for i := 0; i < len(p); {
+		j := min(i+measuredRun, len(p))
+		if j-i > lanes {
+			j = i + (j-i)&^(lanes-1)
 		}
+		b, c := adamWRun(p[i:j], g[i:j], m[i:j], v[i:j], h, &k, &old)
+		before, change = before+b, change+c
+		i = j
 	}
-	return fold((*[lanes]float64)(s[:])), fold((*[lanes]float64)(s[lanes:]))
+	return before, change
 }
+
+// adamWRun is AdamWMeasured of a run of elements: a multiple of lanes, or fewer. k are the constants of h; old
+// is overwritten.
+func adamWRun[T Float](p, g, m, v []T, h *AdamWStep, k *[9]T, old *[measuredRun]T) (before, change float64) {
+	var sums [2]float64
+	if !isFloat32[T]() || len(p) < lanes || !adamWMeasuredVector(as32(p), as32(g), as32(m), as32(v),
+		(*[9]float32)(unsafe.Pointer(k)), (*[measuredRun]float32)(unsafe.Pointer(old)), &sums) {
+		copy(old[:], p)
+		AdamW(p, g, m, v, h)
+	}
+	if !precise(sums[0]) {
+		sums[0] = SumSquares(old[:len(p)])
+	}
+	if !precise(sums[1]) {
+		Sub(old[:len(p)], p, old[:len(p)])
+		sums[1] = SumSquares(old[:len(p)])
+	}
+	return sums[0], sums[1]
+}
+
+// precise reports whether a sum of squares that were rounded to float32 each has that precision: none has
+// overflowed, and those below its normal numbers do not count. If not, as with zeros, the sum is to be taken in
+// float64.
+func precise(sum float64) bool { return sum >= 0x1p-80 && sum <= 0x1p120 }
 
 // adamWConstants are what the update multiplies and adds, in the order that the assembly knows.
 func adamWConstants[T Float](h *AdamWStep) [9]T {

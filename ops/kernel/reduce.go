@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// lanes is the number of partial sums of the float64 reductions. It is the width of the widest
-// assembly version (four registers of eight), so that every path adds in the same order.
+// lanes is the number of partial sums of the float64 reductions. It is that of the assembly (eight registers of
+// four), so that every path adds in the same order.
 const lanes = 32
 
 // reduction numbers the sums that have assembly.

@@ -189,14 +189,15 @@ func adamWVector(p, g, m, v []float32, h *[9]float32) bool {
 	return true
 }
 
-// adamWMeasuredVector takes a multiple of lanes elements, at least one.
-func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, s *[2 * lanes]float64) bool {
+// adamWMeasuredVector takes a multiple of lanes elements, at least one and at most measuredRun. It leaves the old
+// parameters in old.
+func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, old *[measuredRun]float32, sums *[2]float64) bool {
 	pp, gp, mp, vp := unsafe.SliceData(p), unsafe.SliceData(g), unsafe.SliceData(m), unsafe.SliceData(v)
 	switch active {
 	case pathAVX512:
-		adamWMeasured512(pp, gp, mp, vp, len(p), h, s)
+		adamWMeasured512(pp, gp, mp, vp, len(p), h, &old[0], sums)
 	case pathAVX2:
-		adamWMeasured256(pp, gp, mp, vp, len(p), h, s)
+		adamWMeasured256(pp, gp, mp, vp, len(p), h, &old[0], sums)
 	default:
 		return false
 	}
@@ -209,17 +210,11 @@ func sumVector(kind reduction, s *[lanes]float64, x, y []float32) bool {
 		return false
 	}
 	xp, yp, n := unsafe.SliceData(x), unsafe.SliceData(y), len(x)
-	switch wide := active == pathAVX512; {
-	case kind == reduceSum && wide:
-		sum512(s, xp, xp, n)
-	case kind == reduceSum:
+	switch kind {
+	case reduceSum:
 		sum256(s, xp, xp, n)
-	case kind == reduceSquares && wide:
-		sumSquares512(s, xp, xp, n)
-	case kind == reduceSquares:
+	case reduceSquares:
 		sumSquares256(s, xp, xp, n)
-	case wide:
-		dot512(s, xp, yp, n)
 	default:
 		dot256(s, xp, yp, n)
 	}

@@ -74,25 +74,10 @@ func colSum512(args *rowArgs)
 //go:noescape
 func adamW512(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32)
 
-// adamWMeasured512 updates n parameters and adds squares.
+// adamWMeasured512 updates n parameters and measures them.
 //
 //go:noescape
-func adamWMeasured512(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32, sums *[64]float64)
-
-// sum512 adds x.
-//
-//go:noescape
-func sum512(s *[32]float64, x *float32, y *float32, n int)
-
-// sumSquares512 adds x².
-//
-//go:noescape
-func sumSquares512(s *[32]float64, x *float32, y *float32, n int)
-
-// dot512 adds x·y.
-//
-//go:noescape
-func dot512(s *[32]float64, x *float32, y *float32, n int)
+func adamWMeasured512(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32, old *float32, sums *[2]float64)
 
 // softmaxPanel512 computes the exponentials of the columns of a panel, and their sums.
 //
@@ -184,10 +169,20 @@ func colSum256(args *rowArgs)
 //go:noescape
 func adamW256(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32)
 
-// adamWMeasured256 updates n parameters and adds squares.
+// adamWMeasured256 updates n parameters and measures them.
 //
 //go:noescape
-func adamWMeasured256(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32, sums *[64]float64)
+func adamWMeasured256(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32, old *float32, sums *[2]float64)
+
+// softmaxPanel256 computes the exponentials of the columns of a panel, and their sums.
+//
+//go:noescape
+func softmaxPanel256(args *panelArgs)
+
+// gradPanel256 computes weights and gradients of the scores of a panel.
+//
+//go:noescape
+func gradPanel256(args *panelArgs)
 
 // sum256 adds x.
 //
@@ -203,13 +198,3 @@ func sumSquares256(s *[32]float64, x *float32, y *float32, n int)
 //
 //go:noescape
 func dot256(s *[32]float64, x *float32, y *float32, n int)
-
-// softmaxPanel256 computes the exponentials of the columns of a panel, and their sums.
-//
-//go:noescape
-func softmaxPanel256(args *panelArgs)
-
-// gradPanel256 computes weights and gradients of the scores of a panel.
-//
-//go:noescape
-func gradPanel256(args *panelArgs)

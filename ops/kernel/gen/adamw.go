@@ -28,69 +28,55 @@ func (v *vec) adamW() {
 	c.RET()
 }
 
-// adamWMeasured emits adamW for n > 0 parameters, n a multiple of 32, that also adds to lane i%32 of the
-// first 32 sums the square of parameter i as it was, and of the others that of its change.
+// adamWMeasured emits adamW for n > 0 parameters, n a multiple of 32, that also keeps the
+// parameters as they were and gives the sum of their squares and that of the squares of their changes. Lanes
+// are added in float32: to widen every element takes longer than the division leaves.
 func (v *vec) adamWMeasured() {
-	v.begin("adamWMeasured", "func(p, grad, m, v *float32, n int, h *[9]float32, sums *[64]float64)", "updates n parameters and adds squares.")
+	v.begin("adamWMeasured", "func(p, grad, m, v *float32, n int, h *[9]float32, old *float32, sums *[2]float64)", "updates n parameters and measures them.")
 	a := v.adamWOperands()
-	c, sums := v.c, reg.R9
+	c, kept, sums := v.c, reg.R9, reg.R10
+	load(c, "old", kept)
 	load(c, "sums", sums)
-	old, t := v.regs[13], v.regs[14]
-	v.keepSums(sums, false)
+	old, before, change := v.regs[13], v.regs[14], v.regs[15]
+	v.zero(before)
+	v.zero(change)
 	c.Label("loop")
-	for u := range 32 / v.lanes() {
-		c.VMOVUPS(at(a.p, 0), old)
-		v.addSquares(old, t, sums, 2*u)
-		v.adamWVector(a, false)
-		c.VSUBPS(old, v.regs[3], old)
-		v.addSquares(old, t, sums, 32*8/v.bytes+2*u)
-		a.advance(v)
-	}
-	c.SUBQ(operand.I32(32), a.n)
+	c.VMOVUPS(at(a.p, 0), old)
+	c.VMOVUPS(old, at(kept, 0))
+	c.VFMADD231PS(old, old, before)
+	v.adamWVector(a, false)
+	c.VSUBPS(old, v.regs[3], old)
+	c.VFMADD231PS(old, old, change)
+	a.advance(v)
+	c.ADDQ(operand.I32(v.bytes), kept)
+	c.SUBQ(operand.I32(v.lanes()), a.n)
 	c.JG(operand.LabelRef("loop"))
-	v.keepSums(sums, true)
+	v.foldWide(before, v.regs[0], at(sums, 0))
+	v.foldWide(change, v.regs[1], at(sums, 8))
 	c.VZEROUPPER()
 	c.RET()
 }
 
-// keepSums moves the 64 sums to the registers from 16 on, or back to memory. Only AVX-512 has so many.
-func (v *vec) keepSums(sums reg.Register, back bool) {
-	if !v.wide() {
-		return
-	}
-	for i := range 64 * 8 / v.bytes {
-		if back {
-			v.c.VMOVUPD(v.regs[16+i], at(sums, i*v.bytes))
-		} else {
-			v.c.VMOVUPD(at(sums, i*v.bytes), v.regs[16+i])
-		}
-	}
-}
-
-// addSquares adds the squares of a vector's elements, in float64, to the vectors first and first+1 of
-// the sums. t is overwritten, and with AVX2 register 15.
-func (v *vec) addSquares(x, t reg.VecPhysical, sums reg.Register, first int) {
+// foldWide stores the sum of x's lanes, added in float64. It overwrites x and t.
+func (v *vec) foldWide(x, t reg.VecPhysical, to operand.Mem) {
 	c := v.c
 	if v.wide() {
 		c.VCVTPS2PD(x.AsY(), t)
-		c.VFMADD231PD(t, t, v.regs[16+first])
-		c.VEXTRACTF64X4(operand.Imm(1), x, t.AsY())
-		c.VCVTPS2PD(t.AsY(), t)
-		c.VFMADD231PD(t, t, v.regs[16+first+1])
-		return
+		c.VEXTRACTF64X4(operand.Imm(1), x, x.AsY())
+		c.VCVTPS2PD(x.AsY(), x)
+		c.VADDPD(x, t, t)
+		c.VEXTRACTF64X4(operand.Imm(1), t, x.AsY())
+	} else {
+		c.VCVTPS2PD(x.AsX(), t)
+		c.VEXTRACTF128(operand.Imm(1), x, x.AsX())
+		c.VCVTPS2PD(x.AsX(), x)
 	}
-	for half := range 2 {
-		if half == 0 {
-			c.VCVTPS2PD(x.AsX(), t)
-		} else {
-			c.VEXTRACTF128(operand.Imm(1), x, t.AsX())
-			c.VCVTPS2PD(t.AsX(), t)
-		}
-		sum := at(sums, (first+half)*v.bytes)
-		c.VMOVUPD(sum, v.regs[15])
-		c.VFMADD231PD(t, t, v.regs[15])
-		c.VMOVUPD(v.regs[15], sum)
-	}
+	c.VADDPD(x.AsY(), t.AsY(), t.AsY())
+	c.VEXTRACTF128(operand.Imm(1), t.AsY(), x.AsX())
+	c.VADDPD(x.AsX(), t.AsX(), t.AsX())
+	c.VPERMILPD(operand.Imm(1), t.AsX(), x.AsX())
+	c.VADDSD(x.AsX(), t.AsX(), t.AsX())
+	c.VMOVSD(t.AsX(), to)
 }
 
 // adamWArgs are the registers of adamW's parameters.
