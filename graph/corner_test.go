@@ -131,3 +131,45 @@ func TestSeedOfAnotherShape(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestGradientsWantTheirPlaces: the planner lends the memory of gradients, so they must be where the graph says.
+func TestGradientsWantTheirPlaces(t *testing.T) {
+	param := func(s *graph.Scope, name string) *graph.Node {
+		return s.Param(graph.ParamSpec{Name: name, Shape: graph.Shape{1}, Init: normal})
+	}
+	build := func(gradients bool, names ...string) *graph.Graph {
+		g, err := graph.Build(graph.Float64, func(s *graph.Scope) {
+			x := s.Floats("x", 1)
+			for _, name := range names {
+				x = graph.Add(x, param(s, name))
+			}
+			loss := graph.Apply1(total{}, x)
+			s.Output("loss", loss)
+			if gradients {
+				s.Gradients(loss, s.Floats("seed", 1))
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	team := graph.NewTeam(1)
+	defer team.Close()
+	for _, names := range [][]string{{"a", "b", "c"}, {"b", "a"}} {
+		others := graph.NewParams[float64](build(false, names...))
+		if _, err := graph.Compile(build(true, "a", "b"), others, team); err == nil || !strings.Contains(err.Error(), "another order") {
+			t.Errorf("gradients of a and b among %v: %v", names, err)
+		}
+		if _, err := graph.Compile(build(false, "a", "b"), others, team); err != nil {
+			t.Errorf("without gradients, a and b among %v: %v", names, err)
+		}
+	}
+	_, err := graph.Build(graph.Float64, func(s *graph.Scope) {
+		s.Gradients(graph.Apply1(total{}, param(s, "a")), s.Floats("seed", 1))
+		param(s, "b")
+	})
+	if err == nil || !strings.Contains(err.Error(), "too late") {
+		t.Errorf("a parameter behind the gradients: %v", err)
+	}
+}

@@ -170,9 +170,8 @@ func arrange(blocks, others []*block, limit int) (size int, left []*block) {
 }
 
 // neighbour is a block that is alive at the same time as another one. shares
-// says that the other may stand exactly where it does: every worker has done
-// with its rows of one when it comes to its rows of the other, and those rows
-// are the same bytes.
+// says that the other may stand exactly where it does: a part's tasks run in
+// order, its rows are nobody else's, and those of both are the same bytes.
 type neighbour struct {
 	*block
 	shares bool

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"unsafe"
 )
 
@@ -141,10 +142,14 @@ func (p *Params[T]) Grad(name string) []T {
 	return p.Grads()[a:b:b]
 }
 
-// fits says whether every parameter of g is here, with the same shape.
+// fits says whether every parameter of g is here, with the same shape; if g has gradients, in the same places
+// too, since what lends their memory knows them from the graph.
 func (p *Params[T]) fits(g *Graph) error {
 	if g.dtype != DtypeOf[T]() {
 		return fmt.Errorf("graph: a graph of %v with parameters of %v", g.dtype, DtypeOf[T]())
+	}
+	if same := func(a, b *ParamSpec) bool { return a.Name == b.Name }; g.seed != nil && !slices.EqualFunc(p.specs, g.params, same) {
+		return fmt.Errorf("graph: gradients of %d parameters are to land among those of %d others, or in another order", len(g.params), len(p.specs))
 	}
 	have := make(map[string]Shape, len(p.specs))
 	for _, s := range p.specs {

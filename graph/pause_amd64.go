@@ -2,6 +2,4 @@ package graph
 
 // pause tells the processor n times, at least once, that this thread only waits. One that shares its core with
 // another thread leaves it to that one for some ten nanoseconds each time.
-//
-//go:noescape
 func pause(n int)

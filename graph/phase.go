@@ -114,11 +114,11 @@ func (ph *phase) run(i, worker int) {
 	}
 }
 
-// share gives half of what is left of an item away. The next part of its task has not begun.
-func (ph *phase) share(it *item, part int, w *Worker) {
-	to := max(part, (it.from+it.to+1)/2)
+// share gives half of what is left of an item away. Its task has not begun with part next.
+func (ph *phase) share(it *item, next int, w *Worker) {
+	to := max(next, (it.from+it.to+1)/2)
 	if it.task == len(it.tasks)-1 { // the parts before have nothing more to come
-		to = (part + it.to + 1) / 2
+		to = (next + it.to + 1) / 2
 	}
 	if to < it.to {
 		ph.give(item{it.chain, it.task, to, it.to}, w.team)

@@ -7,9 +7,9 @@ type Stats struct {
 	Calls, Fused int // calls in the program; operations that were fused into others
 	Again        int // calls of the forward pass that the backward pass repeats
 	Tasks        int
-	Phases       int // barriers + 1
+	Phases       int
 	Arena        int // bytes of the arena, in which intermediate values live that find no room among the gradients
-	Lent         int // bytes of the gradients' vector that hold such values until the backward pass fills it
+	Lent         int // of the gradients' vector, the first so many bytes hold such values where there are no gradients yet
 	Values       int // bytes of all those values, had each its own memory
 	Local        int // bytes of memory of one worker
 }
@@ -34,7 +34,7 @@ func WithoutFusion() Option { return func(o *options) { o.fuse, o.enclose = fals
 // encloseFrom. The results do not depend on it.
 func WithEnclosing(bytes int) Option { return func(o *options) { o.enclose = bytes } }
 
-// WithPending bounds the bytes that wait for a barrier; see pendingBudget.
+// WithPending bounds the bytes that wait for the end of a phase; see pendingBudget.
 func WithPending(bytes int) Option { return func(o *options) { o.pending = bytes } }
 
 // WithInputsOf shares the inputs of p that have the same name, shape and type:

@@ -23,11 +23,10 @@ type point struct{ phase, chain, ord int }
 // life is when a value's memory is in use.
 type life struct{ from, to point }
 
-// schedule is the tasks of a program in phases. There is a barrier between
-// phases and none within: all tasks of a phase that are split by rows with
-// one number of parts form a chain, which each worker runs for one part at a
-// time from its first task to its last; other tasks only depend on earlier
-// phases.
+// schedule is the tasks of a program in phases, one after the other. Within a
+// phase nobody waits: all its tasks that are split by rows with one number of
+// parts form a chain, in which the tasks of a part run in order, whoever runs
+// them; other tasks only depend on earlier phases.
 type schedule struct {
 	tasks  []*task
 	phases int
@@ -37,7 +36,7 @@ type schedule struct {
 // pendingBudget bounds the bytes that wait for the end of a chain: because work
 // that needs all rows, such as the gradient of a weight, reads them, or because
 // the chain itself reads them whole, such as packed weights. A smaller budget
-// means more barriers, a larger one more memory. Beside large parameters a
+// means more phases, a larger one more memory. Beside large parameters a
 // share of theirs is little.
 func (g *Graph) pendingBudget() int {
 	const least, share = 4 << 20, 8
@@ -122,7 +121,7 @@ type placer struct {
 
 func (p *placer) place(t *task) {
 	if t.Rows {
-		// Between the forward and the backward pass a barrier gives back what
+		// Between the forward and the backward pass a new phase gives back what
 		// only the forward pass reads whole, such as packed weights.
 		if turn := t.backward && !p.backward; turn || p.pendingBytes > p.budget {
 			p.backward = p.backward || turn

@@ -46,6 +46,9 @@ func (s *Scope) Param(p ParamSpec) *Node {
 	if p.Init == nil {
 		panic(&Error{Name: p.Name, Err: errors.New("a parameter needs an initial distribution")})
 	}
+	if s.g.seed != nil {
+		panic(&Error{Name: p.Name, Err: errors.New("a parameter comes too late: the gradients have been asked for")})
+	}
 	n := s.g.leaf(p.Name, s.g.dtype, p.Shape)
 	s.g.params = append(s.g.params, &p)
 	s.g.paramOf[n] = &p

@@ -84,8 +84,10 @@ func (t *Team) run(rounds []round) {
 	if t.closed.Load() {
 		panic("graph: the team is closed")
 	}
+	if !t.busy.CompareAndSwap(false, true) {
+		panic("graph: the team is at work")
+	}
 	t.rest = rounds
-	t.busy.Store(true)
 	t.advance()
 	t.serve(0)
 }

@@ -3,7 +3,6 @@ package graph
 import (
 	"math/rand/v2"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,42 +18,67 @@ func roundsOf(team *Team, tasks ...*task) []round {
 	return s.rounds(workers)
 }
 
-// TestEveryPartOnce runs phases of chains and groups, some of their parts slow, with teams of all sizes: every
-// part of every task runs once, those of a chain in order, and nothing of a round before the round before is over.
+// witness sees what runs of a round.
+type witness struct {
+	t             *testing.T
+	done          *atomic.Int64 // parts, of all rounds
+	before, parts int           // of earlier rounds, and of this one
+	chain, group  [16]atomic.Int32
+	slow          int           // part of the chain
+	pause         time.Duration // of it
+}
+
+// saw counts a part that has run so many times before.
+func (w *witness) saw(times, want int32) {
+	if done := w.done.Add(1); times != want || done <= int64(w.before) || done > int64(w.before+w.parts) {
+		w.t.Errorf("something runs after %d others of its part, want %d; as number %d, want %d to %d", times, want, done, w.before+1, w.before+w.parts)
+	}
+}
+
+// tasks is a chain of some length and a task in groups.
+func (w *witness) tasks(r *rand.Rand) (tasks []*task) {
+	length, parts, alone := 1+r.IntN(5), 1+r.IntN(len(w.chain)), 1+r.IntN(len(w.group))
+	w.parts = length*parts + alone
+	for i := range length {
+		tasks = append(tasks, &task{Task: Task{Parts: parts, Rows: true, Run: func(part int, _ *Worker) {
+			if part == w.slow {
+				time.Sleep(w.pause)
+			}
+			w.saw(w.chain[part].Add(1)-1, int32(i))
+		}}})
+	}
+	return append(tasks, &task{Task: Task{Parts: alone, Group: r.IntN(9), Run: func(part int, _ *Worker) {
+		w.saw(w.group[part].Add(1)-1, 0)
+	}}})
+}
+
+// TestEveryPartOnce runs phases of chains and groups with teams of all sizes, some parts so slow that others go
+// to sleep: every part of every task runs once, those of a chain in order, and nothing of a round before the
+// round before is over. The same holds when they run again.
 func TestEveryPartOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for workers := 1; workers <= 5; workers++ {
 		team := NewTeam(workers)
-		for range 20 {
-			var done atomic.Int64 // parts of all tasks
+		for i := range 20 {
+			var done atomic.Int64
+			var witnesses []*witness
 			var rounds []round
 			total := 0
 			for range 4 {
-				before, order := total, make([]atomic.Int32, 16)
-				length, parts, slow := 1+r.IntN(5), 1+r.IntN(16), r.IntN(16)
-				var tasks []*task
-				for i := range length {
-					tasks = append(tasks, &task{Task: Task{Parts: parts, Rows: true, Run: func(part int, _ *Worker) {
-						if part == slow {
-							time.Sleep(20 * time.Microsecond)
-						}
-						if got := order[part].Swap(int32(i + 1)); int(got) != i || done.Add(1) <= int64(before) {
-							t.Errorf("part %d runs task %d after %d, with %d of %d parts of earlier rounds done", part, i, got-1, done.Load(), before)
-						}
-					}}})
-				}
-				alone, once := 1+r.IntN(16), make([]atomic.Int32, 16)
-				tasks = append(tasks, &task{Task: Task{Parts: alone, Group: r.IntN(9), Run: func(part int, _ *Worker) {
-					if once[part].Add(1) > 1 || done.Add(1) <= int64(before) {
-						t.Errorf("part %d of a group runs twice, or with %d of %d parts of earlier rounds done", part, done.Load(), before)
-					}
-				}}})
-				total += length*parts + alone
-				rounds = append(rounds, roundsOf(team, tasks...)...)
+				w := &witness{t: t, done: &done, before: total, slow: r.IntN(20), pause: time.Duration(i%3) * patience}
+				rounds = append(rounds, roundsOf(team, w.tasks(r)...)...)
+				witnesses, total = append(witnesses, w), total+w.parts
 			}
-			team.run(rounds)
-			if got := int(done.Load()); got != total {
-				t.Fatalf("%d workers: %d parts ran, want %d", workers, got, total)
+			for range 2 {
+				team.run(rounds)
+				if got := int(done.Load()); got != total {
+					t.Fatalf("%d workers: %d parts ran, want %d", workers, got, total)
+				}
+				done.Store(0)
+				for _, w := range witnesses {
+					w.chain, w.group = [16]atomic.Int32{}, [16]atomic.Int32{}
+				}
+				time.Sleep(time.Duration(i%4) * patience)
 			}
 		}
 		team.Close()
@@ -66,30 +90,52 @@ func TestEveryPartOnce(t *testing.T) {
 func TestPartsAreHandedOn(t *testing.T) {
 	team := NewTeam(2)
 	defer team.Close()
-	meet := func() func(part int, w *Worker) { // returns when two parts are here, each with a worker
-		var here sync.WaitGroup
-		here.Add(2)
-		return func(int, *Worker) {
-			here.Done()
-			here.Wait()
+	until := func(what string, is func() bool) {
+		for begun := time.Now(); !is(); runtime.Gosched() {
+			if time.Since(begun) > 10*time.Second {
+				t.Errorf("waited for nothing: %s", what)
+				return
+			}
 		}
 	}
 	untilHungry := func(part int, w *Worker) {
-		for part == 0 && w.team.hungry.Load() == 0 {
-			runtime.Gosched()
+		if part == 0 {
+			until("the other worker without work", func() bool { return w.team.hungry.Load() > 0 })
 		}
 	}
-	first, second := meet(), meet()
+	var chain, group atomic.Int32
+	meet := func(here *atomic.Int32) {
+		here.Add(1)
+		until("two parts at once", func() bool { return here.Load() == 2 })
+	}
 	ph := roundsOf(team,
 		&task{Task: Task{Parts: 2, Rows: true, Run: untilHungry}},
-		&task{Task: Task{Parts: 2, Rows: true, Run: first}})[0].(*phase)
+		&task{Task: Task{Parts: 2, Rows: true, Run: func(int, *Worker) { meet(&chain) }}})[0].(*phase)
 	ph.work[0].to, ph.first = 2, 1 // one item of both
 	team.run([]round{ph})
 
 	team.run(roundsOf(team, &task{Task: Task{Parts: 4, Group: 4, Run: func(part int, w *Worker) {
 		untilHungry(part, w)
 		if part%2 == 1 {
-			second(part, w)
+			meet(&group)
 		}
 	}}}))
+}
+
+// TestDoWithinDo: a team does one thing at a time.
+func TestDoWithinDo(t *testing.T) {
+	team := NewTeam(1)
+	defer team.Close()
+	var said any
+	team.Do(1, func(int) {
+		defer func() { said = recover() }()
+		team.Do(1, func(int) {})
+	})
+	if said != "graph: the team is at work" {
+		t.Errorf("a Do within a Do says %v", said)
+	}
+	ran := false
+	if team.Do(1, func(int) { ran = true }); !ran {
+		t.Error("the team does nothing any more")
+	}
 }

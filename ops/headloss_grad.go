@@ -6,7 +6,7 @@ import (
 )
 
 // The sizes of parts with gradient, found by measurement. Products of fewer rows
-// than these read their other operand too often.
+// or columns than these read their other operand too often.
 const (
 	headLossCols   = 512     // of the product, for all rows of a block, for which a piece of the weight is packed
 	headLossDXRows = 192     // of dx

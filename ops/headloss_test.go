@@ -52,7 +52,7 @@ func headLossCases() []headLossCase {
 		all = append(all, headLossCase{[]int{3, 350}, 5, 37, i%2 == 1, steps})
 	}
 	return append(all, headLossCase{lead: []int{5}, d: 3, v: 8191}, headLossCase{lead: []int{1, 513}, d: 33, v: 1100, bias: true},
-		headLossCase{lead: []int{1025}, d: 1, v: 65}, headLossCase{lead: []int{1, 5}, d: 4, v: 9})
+		headLossCase{lead: []int{1025}, d: 1, v: 65}, headLossCase{lead: []int{2, 100}, d: 130, v: 40, bias: true}, headLossCase{lead: []int{1, 5}, d: 4, v: 9})
 }
 
 func (c headLossCase) expr(in []*graph.Node) []*graph.Node {

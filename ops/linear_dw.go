@@ -14,15 +14,15 @@ type dwGrid struct{ out, in, rows, down, across int }
 const (
 	mostDWRows  = 112 // eight of the highest tiles of the AVX-512 kernel
 	leastDWRows = 28
-	leastDWWork = 2 << 20  // multiply-adds: some ten microseconds
-	mostDWWork  = 32 << 20 // some hundreds of them
+	leastDWWork = 2 << 20  // multiply-adds: some 40 microseconds
+	mostDWWork  = 32 << 20 // less than a millisecond
 	wantDWParts = 4
 )
 
 func newDWGrid(out, in, rows int) dwGrid {
 	worthwhile := max(1, min(wantDWParts, blocks(out, leastDWRows), out*in*rows/leastDWWork))
 	down := max(blocks(out, mostDWRows), worthwhile)
-	across := min(blocks(in, kernel.PanelWidth), blocks(blocks(out, down)*in*rows, mostDWWork))
+	across := max(1, min(blocks(in, kernel.PanelWidth), blocks(blocks(out, down)*in*rows, mostDWWork)))
 	return dwGrid{out, in, rows, down, across}
 }
 
@@ -41,7 +41,7 @@ func runDW[T graph.Float](g dwGrid, part int, dy, x, dw []T, add bool) {
 	kernel.MulTN(r1-r0, c1-c0, g.rows, dy[r0:], g.out, x[c0:], g.in, dw[r0*g.in+c0:], g.in, add)
 }
 
-// runDB is db = Σ dy over all rows, for those rows of dW whose first part it is.
+// runDB is db = Σ dy over all rows, done by the parts that have the first columns.
 func runDB[T graph.Float](g dwGrid, part int, dy, db []T, add bool) {
 	if r0, r1, c0, _ := g.part(part); c0 == 0 {
 		kernel.ColSum(db[r0:r1], dy[r0:], g.rows, r1-r0, g.out, add)

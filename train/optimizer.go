@@ -23,7 +23,7 @@ type Rule[T graph.Float] interface {
 // Measurer is a Rule that measures what it changes while it has it in hand.
 type Measurer[T graph.Float] interface {
 	// UpdateMeasured is Update, to the same bytes, and gives Σ W² before it and
-	// Σ (ΔW)², to the precision of float32 at any size of the numbers.
+	// Σ (ΔW)², to a few of float32's last digits at any size of the numbers.
 	UpdateMeasured(v *Vectors[T], from, to int, f Factors) (before, change float64)
 }
 

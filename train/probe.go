@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -41,19 +42,19 @@ func newLayerRows(boundaries int, numel int64, groups []group) *layerRows {
 	return r
 }
 
-// layerRows gives the rows of a step, for the caller until the next one.
+// measured gives the rows of a step, for the caller until the next one.
 // updated says that an update followed, so that there is a ratio.
-func (t *trainer[T]) layerRows(updated bool) []metrics.Layer {
+func (t *trainer[T]) measured(updated bool) []metrics.Layer {
 	r, n := t.rows, t.norms
 	r.place = 0
 	setStream(r, t.step, t.gradient)
 	for i := range n.groups {
 		p := &n.groups[i]
 		grad, weight := p.of(n.grad), p.of(n.value)
-		r.set(t.step, metrics.Known(grad))
-		r.set(t.step, metrics.Known(grad/math.Sqrt(float64(p.numel))))
-		r.set(t.step, metrics.Known(weight))
-		r.set(t.step, updateRatio(p.of(n.delta), weight))
+		r.set(t.step, metrics.GradNorm, metrics.Known(grad))
+		r.set(t.step, metrics.GradRMS, metrics.Known(grad/math.Sqrt(float64(p.numel))))
+		r.set(t.step, metrics.WeightNorm, metrics.Known(weight))
+		r.set(t.step, metrics.UpdateRatio, updateRatio(p.of(n.delta), weight))
 	}
 	if updated {
 		return r.rows
@@ -61,9 +62,12 @@ func (t *trainer[T]) layerRows(updated bool) []metrics.Layer {
 	return slices.DeleteFunc(slices.Clone(r.rows), func(row metrics.Layer) bool { return row.Quantity == metrics.UpdateRatio })
 }
 
-// set gives the next row its value.
-func (r *layerRows) set(step int, v metrics.Value) {
+// set gives the next row, which must be of this quantity, its value.
+func (r *layerRows) set(step int, quantity string, v metrics.Value) {
 	row := &r.rows[r.place]
+	if row.Quantity != quantity {
+		panic(fmt.Sprintf("train: %s comes where %s belongs", quantity, row.Quantity))
+	}
 	row.Step, row.Value = int64(step), v
 	r.place++
 }
@@ -80,8 +84,8 @@ func setStream[T graph.Float](r *layerRows, step int, g *gradient[T]) {
 	tokens := float64(len(g.tokens))
 	for l := range g.streamSq {
 		norm := math.Sqrt(g.streamGradSq[l])
-		r.set(step, metrics.Known(math.Sqrt(g.streamSq[l]/(tokens*float64(g.model.Width)))))
-		r.set(step, metrics.Known(norm))
-		r.set(step, metrics.Known(norm*float64(g.count)/math.Sqrt(tokens)))
+		r.set(step, metrics.StreamRMS, metrics.Known(math.Sqrt(g.streamSq[l]/(tokens*float64(g.model.Width)))))
+		r.set(step, metrics.StreamGradNorm, metrics.Known(norm))
+		r.set(step, metrics.StreamGradRMSToken, metrics.Known(norm*float64(g.count)/math.Sqrt(tokens)))
 	}
 }

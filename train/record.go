@@ -27,7 +27,7 @@ func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
 	}
 	if t.job.Sink != nil {
 		if probe {
-			if err := t.job.Sink.Layers(t.layerRows(updated)); err != nil {
+			if err := t.job.Sink.Layers(t.measured(updated)); err != nil {
 				return err
 			}
 		}

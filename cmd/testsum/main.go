@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -55,6 +57,11 @@ func summarise(in io.Reader, out io.Writer) (bool, error) {
 		}
 		s.add(e)
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.open)) {
+		if name != "" { // go test itself has died
+			s.endPackage(event{Action: "fail", Package: name}, s.open[name])
+		}
+	}
 	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 	return s.failed == 0 && s.passed > 0, lines.Err()
 }
@@ -72,6 +79,7 @@ func (s *summary) add(e event) {
 		}
 		t.said[e.Test] = append(t.said[e.Test], e.Output)
 	case e.Action == "build-fail":
+		delete(s.open, e.Package)
 		fmt.Fprint(s.out, t.take(""))
 	case e.Test == "":
 		s.endPackage(e, t)
@@ -98,8 +106,12 @@ func (s *summary) endTest(e event, t *tests) {
 func (s *summary) endPackage(e event, t *tests) {
 	switch e.Action {
 	case "pass":
+		delete(s.open, e.Package)
 		fmt.Fprintf(s.out, "ok   %s  %.1fs\n", e.Package, e.Elapsed)
+	case "skip": // it has no tests
+		delete(s.open, e.Package)
 	case "fail":
+		delete(s.open, e.Package)
 		fmt.Fprintf(s.out, "FAIL %s  %.1fs\n", e.Package, e.Elapsed)
 		for _, name := range t.order {
 			fmt.Fprint(s.out, t.take(name)) // what no test that ended has said

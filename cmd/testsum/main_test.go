@@ -45,6 +45,12 @@ func TestSummarise(t *testing.T) {
 			"skip p TestWaits\nbefore the pause\nafter it\nok   p  1.5s\n1 passed, 0 failed, 1 skipped\n"},
 		{"dies in a test", passes + dies + fails, false,
 			"FAIL p  0.5s\n=== RUN   TestDies\nfatal error: checkptr\nFAIL p\n1 passed, 1 failed, 0 skipped\n"},
+		{"go test dies", passes + dies, false,
+			"FAIL p  0.0s\n=== RUN   TestDies\nfatal error: checkptr\n1 passed, 1 failed, 0 skipped\n"},
+		{"a package without tests", passes + ends + `{"Action":"start","Package":"q"}
+{"Action":"output","Package":"q","Output":"?   q [no test files]\n"}
+{"Action":"skip","Package":"q"}
+`, true, "ok   p  1.5s\n1 passed, 0 failed, 0 skipped\n"},
 		{"does not build", `# p
 {"Action":"build-output","ImportPath":"p","Output":"undefined: x\n"}
 {"Action":"build-fail","ImportPath":"p"}

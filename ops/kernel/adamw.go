@@ -43,7 +43,8 @@ func AdamW[T Float](p, g, m, v []T, h *AdamWStep) {
 const measuredRun = 1024
 
 // AdamWMeasured is AdamW, to the same values, and gives Σ p² before the update and Σ (Δp)² in the same pass,
-// to float32's precision however small or large they are.
+// however small or large they are. Their relative error is at most 128·2⁻²⁴, where all elements are equal, and
+// as a rule 1e-7.
 func AdamWMeasured[T Float](p, g, m, v []T, h *AdamWStep) (before, change float64) {
 	g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
 	k := adamWConstants[T](h)
@@ -60,7 +61,7 @@ func AdamWMeasured[T Float](p, g, m, v []T, h *AdamWStep) (before, change float6
 	return before, change
 }
 
-// adamWRun is AdamWMeasured of a run of elements: a multiple of lanes, or fewer. k are the constants of h; old
+// adamWRun is AdamWMeasured of a run of elements: a multiple of lanes, or fewer than lanes. k are the constants of h; old
 // is overwritten.
 func adamWRun[T Float](p, g, m, v []T, h *AdamWStep, k *[9]T, old *[measuredRun]T) (before, change float64) {
 	var sums [2]float64

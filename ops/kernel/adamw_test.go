@@ -69,6 +69,35 @@ func TestAdamWMeasured(t *testing.T) {
 	})
 }
 
+// TestAdamWMeasuresFaults: a number that is not finite is seen in the sums, and equal elements, whose roundings all
+// go one way, are still measured to five digits.
+func TestAdamWMeasuresFaults(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+			for _, at := range []int{0, 40, measuredRun + 5} {
+				p, g, m, v := normals[float32](1, measuredRun+40), normals[float32](2, measuredRun+40), normals[float32](3, measuredRun+40), make([]float32, measuredRun+40)
+				p[at] = float32(bad)
+				h := adamStep(3, 1e-2, 0, 1)
+				if before, change := AdamWMeasured(p, g, m, v, &h); !math.IsNaN(before) && !math.IsInf(before, 1) || !math.IsNaN(change) {
+					t.Errorf("%v at %d: sums %v and %v", bad, at, before, change)
+				}
+			}
+		}
+		for _, x := range []float32{0.1, 1. / 3, 0.7} {
+			const n = 2 * measuredRun
+			p, g, m, v := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+			for i := range p {
+				p[i], g[i] = x, x
+			}
+			h := adamStep(1, 1e-3, 0, 1)
+			before, change := AdamWMeasured(p, g, m, v, &h)
+			d := float64(p[0] - x)
+			near(t, "Σ p² of equal elements", []float64{before}, []float64{n * float64(x) * float64(x)}, 128*0x1p-24, 0)
+			near(t, "Σ (Δp)² of equal elements", []float64{change}, []float64{n * d * d}, 128*0x1p-24, 0)
+		}
+	})
+}
+
 // measuredStep takes a step in which the parameters are of the size of scale, and their changes of 1e-2·scale.
 func measuredStep[T Float](t *testing.T, n int, scale float64) {
 	t.Helper()
