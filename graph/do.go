@@ -13,6 +13,7 @@ type loop struct {
 // Parts are taken dynamically, so f must not care who runs which. It allocates
 // nothing. It must not be called while a program runs on the team.
 func (t *Team) Do(parts int, f func(part int)) {
+	t.claim()
 	t.loop.f = f
 	t.loop.parts.Store(int32(parts))
 	t.run(t.loop.rounds[:])

@@ -111,6 +111,7 @@ func (p *Program) RunAll() error {
 
 // Run runs the program once. It allocates nothing.
 func (p *Program) Run() {
+	p.team.claim()
 	p.team.run(p.phases)
 	for _, g := range p.gaps {
 		clear(g)

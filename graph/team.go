@@ -79,14 +79,18 @@ func (t *Team) Close() {
 	t.wake()
 }
 
-// run does all rounds, one after the other.
-func (t *Team) run(rounds []round) {
+// claim takes the team for a workload, which run then does.
+func (t *Team) claim() {
 	if t.closed.Load() {
 		panic("graph: the team is closed")
 	}
 	if !t.busy.CompareAndSwap(false, true) {
 		panic("graph: the team is at work")
 	}
+}
+
+// run does all rounds, one after the other.
+func (t *Team) run(rounds []round) {
 	t.rest = rounds
 	t.advance()
 	t.serve(0)

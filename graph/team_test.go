@@ -70,6 +70,7 @@ func TestEveryPartOnce(t *testing.T) {
 				witnesses, total = append(witnesses, w), total+w.parts
 			}
 			for range 2 {
+				team.claim()
 				team.run(rounds)
 				if got := int(done.Load()); got != total {
 					t.Fatalf("%d workers: %d parts ran, want %d", workers, got, total)
@@ -112,8 +113,10 @@ func TestPartsAreHandedOn(t *testing.T) {
 		&task{Task: Task{Parts: 2, Rows: true, Run: untilHungry}},
 		&task{Task: Task{Parts: 2, Rows: true, Run: func(int, *Worker) { meet(&chain) }}})[0].(*phase)
 	ph.work[0].to, ph.first = 2, 1 // one item of both
+	team.claim()
 	team.run([]round{ph})
 
+	team.claim()
 	team.run(roundsOf(team, &task{Task: Task{Parts: 4, Group: 4, Run: func(part int, w *Worker) {
 		untilHungry(part, w)
 		if part%2 == 1 {
@@ -126,16 +129,17 @@ func TestPartsAreHandedOn(t *testing.T) {
 func TestDoWithinDo(t *testing.T) {
 	team := NewTeam(1)
 	defer team.Close()
-	var said any
-	team.Do(1, func(int) {
-		defer func() { said = recover() }()
+	ran := 0
+	team.Do(3, func(int) {
+		ran++
+		defer func() {
+			if said := recover(); said != "graph: the team is at work" {
+				t.Errorf("a Do within a Do says %v", said)
+			}
+		}()
 		team.Do(1, func(int) {})
 	})
-	if said != "graph: the team is at work" {
-		t.Errorf("a Do within a Do says %v", said)
-	}
-	ran := false
-	if team.Do(1, func(int) { ran = true }); !ran {
-		t.Error("the team does nothing any more")
+	if team.Do(1, func(int) { ran++ }); ran != 4 {
+		t.Errorf("%d parts ran, want 4", ran)
 	}
 }
