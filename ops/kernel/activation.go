@@ -147,12 +147,20 @@ func scaledSiLUGrad[T Float](dx, dy, x []T, a float64) {
 }
 
 func scaledSiLUBoth[T Float](y, dx, dy, x []T, a float64) {
+	both(mapSiLUBoth, y, dx, dy, x, a,
+		func(dx, dy, x []T) { scaledSiLUGrad(dx, dy, x, a) },
+		func(y, x []T) { scaledSiLU(y, x, a) })
+}
+
+// both computes a function and its gradient in one pass, if there is assembly for m, or one after the other: the
+// gradient first, since y may be x.
+func both[T Float](m mapping, y, dx, dy, x []T, c float64, grad func(dx, dy, x []T), value func(y, x []T)) {
 	dx, dy, x = dx[:len(y)], dy[:len(y)], x[:len(y)]
-	if mappedBoth(mapSiLUBoth, y, dx, dy, x, a) {
+	if mappedBoth(m, y, dx, dy, x, c) {
 		return
 	}
-	scaledSiLUGrad(dx, dy, x, a)
-	scaledSiLU(y, x, a)
+	grad(dx, dy, x)
+	value(y, x)
 }
 
 // Identity copies x: the gate of the bilinear layer (Shazeer 2020, arXiv:2002.05202).

@@ -29,12 +29,7 @@ func GELUGrad[T Float](dx, dy, x []T) {
 
 // GELUBoth is GELU and its gradient.
 func GELUBoth[T Float](y, dx, dy, x []T) {
-	dx, dy, x = dx[:len(y)], dy[:len(y)], x[:len(y)]
-	if mappedBoth(mapGELUBoth, y, dx, dy, x, 0) {
-		return
-	}
-	GELUGrad(dx, dy, x)
-	GELU(y, x)
+	both(mapGELUBoth, y, dx, dy, x, 0, GELUGrad[T], GELU[T])
 }
 
 const invSqrt2Pi = 1 / (math.Sqrt2 * 1.77245385090551602729816748334114518) // 1/√(2π); the second factor is √π
@@ -78,10 +73,5 @@ func GELUTanhGrad[T Float](dx, dy, x []T) {
 
 // GELUTanhBoth is GELUTanh and its gradient.
 func GELUTanhBoth[T Float](y, dx, dy, x []T) {
-	dx, dy, x = dx[:len(y)], dy[:len(y)], x[:len(y)]
-	if mappedBoth(mapGELUTanhBoth, y, dx, dy, x, 0) {
-		return
-	}
-	GELUTanhGrad(dx, dy, x)
-	GELUTanh(y, x)
+	both(mapGELUTanhBoth, y, dx, dy, x, 0, GELUTanhGrad[T], GELUTanh[T])
 }

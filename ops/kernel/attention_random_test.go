@@ -32,12 +32,7 @@ func TestAttentionRandom(t *testing.T) {
 			n.forward()
 			Fill(n.scratch, math.NaN())
 			n.backward()
-			near(t, name+" o", n.o, c.o, 1e-4, 2e-5)
-			near(t, name+" logSum", n.logSum, c.logSum, 1e-4, 2e-5)
-			near(t, name+" dq", n.dq, c.dq, 1e-4, 3e-4)
-			near(t, name+" dk", n.dk, c.dk, 1e-4, 3e-4)
-			near(t, name+" dv", n.dv, c.dv, 1e-4, 3e-4)
-			near(t, name+" dRel", n.dRel, c.dRel, 1e-4, 1e-3)
+			nearAttention(t, name, n, c, 1e-4, [3]float64{2e-5, 3e-4, 1e-3})
 		})
 		if t.Failed() {
 			return

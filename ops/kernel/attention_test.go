@@ -112,6 +112,18 @@ func TestAttentionPadding(t *testing.T) {
 	}
 }
 
+// nearAttention compares what a case in float32 gave with the same in float64: o and its logarithms within rel, the
+// gradients within 1e-4, or within the absolute differences of o, of dq, dk and dv, and of dRel.
+func nearAttention(t *testing.T, name string, got *attentionCase[float32], want *attentionCase[float64], rel float64, abs [3]float64) {
+	t.Helper()
+	near(t, name+" o", got.o, want.o, rel, abs[0])
+	near(t, name+" logSum", got.logSum, want.logSum, rel, abs[0])
+	near(t, name+" dq", got.dq, want.dq, 1e-4, abs[1])
+	near(t, name+" dk", got.dk, want.dk, 1e-4, abs[1])
+	near(t, name+" dv", got.dv, want.dv, 1e-4, abs[1])
+	near(t, name+" dRel", got.dRel, want.dRel, 1e-4, abs[2])
+}
+
 func TestAttentionFloat32(t *testing.T) {
 	onEachPath(t, func(t *testing.T) {
 		for i := range attentionCases {
@@ -122,12 +134,7 @@ func TestAttentionFloat32(t *testing.T) {
 			n.forward()
 			n.backward()
 			name := attentionCases[i].name
-			near(t, name+" o", n.o, c.o, 1e-5, 1e-5)
-			near(t, name+" logSum", n.logSum, c.logSum, 1e-5, 1e-5)
-			near(t, name+" dq", n.dq, c.dq, 1e-4, 2e-5)
-			near(t, name+" dk", n.dk, c.dk, 1e-4, 2e-5)
-			near(t, name+" dv", n.dv, c.dv, 1e-4, 2e-5)
-			near(t, name+" dRel", n.dRel, c.dRel, 1e-4, 5e-5)
+			nearAttention(t, name, n, c, 1e-5, [3]float64{1e-5, 2e-5, 5e-5})
 			noAllocs(t, name, func() { n.forward(); n.backward() })
 		}
 	})

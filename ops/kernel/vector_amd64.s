@@ -3586,7 +3586,7 @@ rows1:
 	SUBQ         $+16, R13
 	JL           tail5
 
-cols4:
+one4:
 	VMOVUPS (SI)(AX*1), Z4
 	VMOVUPS (SI)(CX*1), Z5
 	VMOVUPS (SI)(R11*1), Z6
@@ -3600,7 +3600,7 @@ cols4:
 	ADDQ    $+64, R11
 	ADDQ    $+64, R14
 	SUBQ    $+16, R13
-	JGE     cols4
+	JGE     one4
 
 tail5:
 	ADDQ      $+16, R13
@@ -3651,7 +3651,7 @@ end6:
 	SUBQ       $+16, R13
 	JL         tail8
 
-cols7:
+one7:
 	VMOVUPS     (SI)(AX*1), Z4
 	VMOVUPS     (SI)(CX*1), Z5
 	VMOVUPS     (SI)(R11*1), Z6
@@ -3669,7 +3669,7 @@ cols7:
 	ADDQ        $+64, R11
 	ADDQ        $+64, R14
 	SUBQ        $+16, R13
-	JGE         cols7
+	JGE         one7
 
 tail8:
 	ADDQ        $+16, R13
@@ -3730,7 +3730,7 @@ end9:
 	SUBQ         $+16, R13
 	JL           tail11
 
-cols10:
+one10:
 	VMOVUPS      (SI)(AX*1), Z4
 	VMOVUPS      (SI)(CX*1), Z5
 	VMOVUPS      (SI)(R11*1), Z6
@@ -3768,7 +3768,7 @@ skip14:
 	ADDQ        $+64, R11
 	ADDQ        $+64, R14
 	SUBQ        $+16, R13
-	JGE         cols10
+	JGE         one10
 
 tail11:
 	ADDQ         $+16, R13
@@ -3834,12 +3834,12 @@ row:
 	SUBQ         $+16, R13
 	JL           tail20
 
-cols19:
+one19:
 	VMOVUPS (SI)(AX*1), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    $+64, AX
 	SUBQ    $+16, R13
-	JGE     cols19
+	JGE     one19
 
 tail20:
 	ADDQ      $+16, R13
@@ -3867,13 +3867,13 @@ end21:
 	SUBQ       $+16, R13
 	JL         tail23
 
-cols22:
+one22:
 	VMOVUPS     (SI)(AX*1), Z1
 	VSUBPS      Z2, Z1, Z1
 	VFMADD231PS Z1, Z1, Z0
 	ADDQ        $+64, AX
 	SUBQ        $+16, R13
-	JGE         cols22
+	JGE         one22
 
 tail23:
 	ADDQ        $+16, R13
@@ -3908,7 +3908,7 @@ end24:
 	SUBQ         $+16, R13
 	JL           tail26
 
-cols25:
+one25:
 	VMOVUPS      (SI)(AX*1), Z1
 	VSUBPS       Z2, Z1, Z1
 	VMULPS       Z3, Z1, Z1
@@ -3928,7 +3928,7 @@ skip29:
 	VMOVUPS     Z1, (DI)(AX*1)
 	ADDQ        $+64, AX
 	SUBQ        $+16, R13
-	JGE         cols25
+	JGE         one25
 
 tail26:
 	ADDQ         $+16, R13
@@ -4003,7 +4003,7 @@ rows1:
 	SUBQ         $+16, R13
 	JL           tail5
 
-cols4:
+one4:
 	VMOVUPS     (SI)(AX*1), Z4
 	VMOVUPS     (SI)(CX*1), Z5
 	VMOVUPS     (SI)(R11*1), Z6
@@ -4017,7 +4017,7 @@ cols4:
 	ADDQ        $+64, R11
 	ADDQ        $+64, R14
 	SUBQ        $+16, R13
-	JGE         cols4
+	JGE         one4
 
 tail5:
 	ADDQ        $+16, R13
@@ -4074,7 +4074,7 @@ end6:
 	SUBQ         $+16, R13
 	JL           tail8
 
-cols7:
+one7:
 	VMOVUPS      (SI)(AX*1), Z4
 	VMOVUPS      (SI)(CX*1), Z5
 	VMOVUPS      (SI)(R11*1), Z6
@@ -4103,7 +4103,7 @@ skip10:
 	ADDQ    $+64, R11
 	ADDQ    $+64, R14
 	SUBQ    $+16, R13
-	JGE     cols7
+	JGE     one7
 
 tail8:
 	ADDQ         $+16, R13
@@ -4160,12 +4160,12 @@ row:
 	SUBQ         $+16, R13
 	JL           tail15
 
-cols14:
+one14:
 	VMOVUPS     (SI)(AX*1), Z1
 	VFMADD231PS Z1, Z1, Z0
 	ADDQ        $+64, AX
 	SUBQ        $+16, R13
-	JGE         cols14
+	JGE         one14
 
 tail15:
 	ADDQ        $+16, R13
@@ -4199,7 +4199,7 @@ end16:
 	SUBQ         $+16, R13
 	JL           tail18
 
-cols17:
+one17:
 	VMOVUPS      (SI)(AX*1), Z1
 	VMULPS       Z3, Z1, Z1
 	TESTQ        BX, BX
@@ -4213,7 +4213,7 @@ skip20:
 	VMOVUPS Z1, (DI)(AX*1)
 	ADDQ    $+64, AX
 	SUBQ    $+16, R13
-	JGE     cols17
+	JGE     one17
 
 tail18:
 	ADDQ         $+16, R13
@@ -4315,7 +4315,7 @@ skip5:
 	SUBQ         $+16, R13
 	JL           tail7
 
-cols6:
+one6:
 	VMOVUPS (SI)(AX*1), Z16
 	VMOVUPS (SI)(CX*1), Z17
 	VMOVUPS (SI)(R11*1), Z18
@@ -4376,7 +4376,7 @@ skip11:
 	ADDQ        $+64, R11
 	ADDQ        $+64, R14
 	SUBQ        $+16, R13
-	JGE         cols6
+	JGE         one6
 
 tail7:
 	ADDQ      $+16, R13
@@ -4490,7 +4490,7 @@ end8:
 	SUBQ         $+16, R13
 	JL           tail16
 
-cols15:
+one15:
 	VMOVUPS      (SI)(AX*1), Z16
 	VMOVUPS      (SI)(CX*1), Z17
 	VMOVUPS      (SI)(R11*1), Z18
@@ -4547,7 +4547,7 @@ skip19:
 	ADDQ        $+64, R11
 	ADDQ        $+64, R14
 	SUBQ        $+16, R13
-	JGE         cols15
+	JGE         one15
 
 tail16:
 	ADDQ         $+16, R13
@@ -4660,7 +4660,7 @@ skip27:
 	SUBQ         $+16, R13
 	JL           tail29
 
-cols28:
+one28:
 	VMOVUPS (SI)(AX*1), Z4
 	VSUBPS  Z2, Z4, Z4
 	VMULPS  Z3, Z4, Z4
@@ -4691,7 +4691,7 @@ skip33:
 	VFMADD231PS Z4, Z5, Z1
 	ADDQ        $+64, AX
 	SUBQ        $+16, R13
-	JGE         cols28
+	JGE         one28
 
 tail29:
 	ADDQ      $+16, R13
@@ -4756,7 +4756,7 @@ end30:
 	SUBQ         $+16, R13
 	JL           tail38
 
-cols37:
+one37:
 	VMOVUPS      (SI)(AX*1), Z4
 	VSUBPS       Z2, Z4, Z4
 	VMOVUPS      (DX)(AX*1), Z5
@@ -4780,7 +4780,7 @@ skip41:
 	VMOVUPS     Z5, (DI)(AX*1)
 	ADDQ        $+64, AX
 	SUBQ        $+16, R13
-	JGE         cols37
+	JGE         one37
 
 tail38:
 	ADDQ         $+16, R13
@@ -4959,7 +4959,7 @@ cols1:
 	VDIVPS       Z10, Z14, Z14
 	VDIVPS       Z11, Z15, Z15
 	TESTQ        BX, BX
-	JZ           skip6
+	JZ           skip3
 	VMOVUPS      (BX)(AX*1), Z8
 	VMOVUPS      64(BX)(AX*1), Z9
 	VMOVUPS      128(BX)(AX*1), Z10
@@ -4969,9 +4969,9 @@ cols1:
 	VMULPS       Z10, Z14, Z14
 	VMULPS       Z11, Z15, Z15
 
-skip6:
+skip3:
 	TESTQ   R9, R9
-	JZ      skip7
+	JZ      skip4
 	VMOVUPS (R9)(AX*1), Z8
 	VMOVUPS 64(R9)(AX*1), Z9
 	VMOVUPS 128(R9)(AX*1), Z10
@@ -4981,7 +4981,7 @@ skip6:
 	VADDPS  Z10, Z14, Z14
 	VADDPS  Z11, Z15, Z15
 
-skip7:
+skip4:
 	VMOVUPS Z12, (DI)(AX*1)
 	VMOVUPS Z13, 64(DI)(AX*1)
 	VMOVUPS Z14, 128(DI)(AX*1)
@@ -4992,9 +4992,9 @@ skip7:
 
 rest2:
 	ADDQ $+48, R13
-	JL   tail4
+	JL   tail6
 
-one3:
+one5:
 	VMOVUPS      (SI)(AX*1), Z0
 	VMULPS       Z20, Z0, Z0
 	VADDPS       Z0, Z0, Z0
@@ -5034,11 +5034,11 @@ skip9:
 	VMOVUPS Z12, (DI)(AX*1)
 	ADDQ    $+64, AX
 	SUBQ    $+16, R13
-	JGE     one3
+	JGE     one5
 
-tail4:
+tail6:
 	ADDQ         $+16, R13
-	JZ           end5
+	JZ           end7
 	VMOVUPS.Z    (SI)(AX*1), K1, Z0
 	VMULPS       Z20, Z0, Z0
 	VADDPS       Z0, Z0, Z0
@@ -5077,7 +5077,7 @@ skip10:
 skip11:
 	VMOVUPS Z12, K1, (DI)(AX*1)
 
-end5:
+end7:
 	MOVQ 8(R15), R14
 	LEAQ (DI)(R14*4), DI
 	MOVQ 8(R15), R14
@@ -5218,7 +5218,7 @@ cols1:
 	VMOVUPS      128(DX)(AX*1), Z6
 	VMOVUPS      192(DX)(AX*1), Z7
 	TESTQ        R9, R9
-	JZ           skip6
+	JZ           skip3
 	VMOVUPS      (R9)(AX*1), Z8
 	VMOVUPS      64(R9)(AX*1), Z9
 	VMOVUPS      128(R9)(AX*1), Z10
@@ -5232,9 +5232,9 @@ cols1:
 	VMOVUPS      Z10, 128(R9)(AX*1)
 	VMOVUPS      Z11, 192(R9)(AX*1)
 
-skip6:
+skip3:
 	TESTQ       R8, R8
-	JZ          skip7
+	JZ          skip4
 	VMOVUPS     (R8)(AX*1), Z8
 	VMOVUPS     64(R8)(AX*1), Z9
 	VMOVUPS     128(R8)(AX*1), Z10
@@ -5248,7 +5248,7 @@ skip6:
 	VMOVUPS     Z10, 128(R8)(AX*1)
 	VMOVUPS     Z11, 192(R8)(AX*1)
 
-skip7:
+skip4:
 	VMOVUPS      Z23, Z0
 	VMOVUPS      Z23, Z1
 	VMOVUPS      Z23, Z2
@@ -5262,7 +5262,7 @@ skip7:
 	VMULPS       Z6, Z2, Z2
 	VMULPS       Z7, Z3, Z3
 	TESTQ        BX, BX
-	JZ           skip8
+	JZ           skip5
 	VMOVUPS      (BX)(AX*1), Z8
 	VMOVUPS      64(BX)(AX*1), Z9
 	VMOVUPS      128(BX)(AX*1), Z10
@@ -5272,7 +5272,7 @@ skip7:
 	VMULPS       Z10, Z2, Z2
 	VMULPS       Z11, Z3, Z3
 
-skip8:
+skip5:
 	VMOVUPS     (SI)(AX*1), Z8
 	VMOVUPS     64(SI)(AX*1), Z9
 	VMOVUPS     128(SI)(AX*1), Z10
@@ -5286,7 +5286,7 @@ skip8:
 	VMULPS      Z20, Z2, Z2
 	VMULPS      Z20, Z3, Z3
 	TESTQ       R10, R10
-	JZ          skip9
+	JZ          skip6
 	VMOVUPS     (R10)(AX*1), Z8
 	VMOVUPS     64(R10)(AX*1), Z9
 	VMOVUPS     128(R10)(AX*1), Z10
@@ -5296,7 +5296,7 @@ skip8:
 	VADDPS      Z10, Z2, Z2
 	VADDPS      Z11, Z3, Z3
 
-skip9:
+skip6:
 	VMOVUPS Z0, (DI)(AX*1)
 	VMOVUPS Z1, 64(DI)(AX*1)
 	VMOVUPS Z2, 128(DI)(AX*1)
@@ -5307,9 +5307,9 @@ skip9:
 
 rest2:
 	ADDQ $+48, R13
-	JL   tail4
+	JL   tail8
 
-one3:
+one7:
 	VMOVUPS      (SI)(AX*1), Z0
 	VMULPS       Z20, Z0, Z0
 	VADDPS       Z0, Z0, Z0
@@ -5370,11 +5370,11 @@ skip13:
 	VMOVUPS Z0, (DI)(AX*1)
 	ADDQ    $+64, AX
 	SUBQ    $+16, R13
-	JGE     one3
+	JGE     one7
 
-tail4:
+tail8:
 	ADDQ         $+16, R13
-	JZ           end5
+	JZ           end9
 	VMOVUPS.Z    (SI)(AX*1), K1, Z0
 	VMULPS       Z20, Z0, Z0
 	VADDPS       Z0, Z0, Z0
@@ -5434,7 +5434,7 @@ skip16:
 skip17:
 	VMOVUPS Z0, K1, (DI)(AX*1)
 
-end5:
+end9:
 	VADDPS     Z18, Z16, Z16
 	VADDPS     Z19, Z17, Z17
 	VADDPS     Z17, Z16, Z16
@@ -6050,22 +6050,22 @@ cols6:
 	VADDPS      Z14, Z2, Z2
 	VADDPS      Z15, Z3, Z3
 	TESTQ       DI, DI
-	JZ          skip11
+	JZ          skip8
 	VMOVUPS     Z12, (DI)(AX*1)
 	VMOVUPS     Z13, 64(DI)(AX*1)
 	VMOVUPS     Z14, 128(DI)(AX*1)
 	VMOVUPS     Z15, 192(DI)(AX*1)
 
-skip11:
+skip8:
 	ADDQ $+256, AX
 	SUBQ $+64, R13
 	JGE  cols6
 
 rest7:
 	ADDQ $+48, R13
-	JL   tail9
+	JL   tail10
 
-one8:
+one9:
 	VMOVUPS     (SI)(AX*1), Z4
 	VSUBPS      Z16, Z4, Z4
 	VMAXPS      Z4, Z21, Z4
@@ -6087,11 +6087,11 @@ one8:
 skip12:
 	ADDQ $+64, AX
 	SUBQ $+16, R13
-	JGE  one8
+	JGE  one9
 
-tail9:
+tail10:
 	ADDQ        $+16, R13
-	JZ          end10
+	JZ          end11
 	VMOVUPS.Z   (SI)(AX*1), K1, Z4
 	VSUBPS      Z16, Z4, Z4
 	VMAXPS      Z4, Z21, Z4
@@ -6112,7 +6112,7 @@ tail9:
 	VMOVUPS     Z12, K1, (DI)(AX*1)
 
 skip13:
-end10:
+end11:
 	VADDPS     Z2, Z0, Z0
 	VADDPS     Z3, Z1, Z1
 	VADDPS     Z1, Z0, Z0
@@ -6441,9 +6441,9 @@ cols1:
 	MOVQ    (R15), R12
 	MOVQ    DX, R9
 	TESTQ   R9, R9
-	JNZ     products6
+	JNZ     products3
 
-next7:
+next4:
 	VMOVUPS (R8)(AX*1), Z4
 	VMOVUPS 64(R8)(AX*1), Z5
 	VMOVUPS 128(R8)(AX*1), Z6
@@ -6454,10 +6454,10 @@ next7:
 	VADDPS  Z7, Z3, Z3
 	ADDQ    BX, R8
 	DECQ    R12
-	JNZ     next7
-	JMP     end8
+	JNZ     next4
+	JMP     end5
 
-products6:
+products3:
 	VMOVUPS     (R8)(AX*1), Z4
 	VMOVUPS     64(R8)(AX*1), Z5
 	VMOVUPS     128(R8)(AX*1), Z6
@@ -6473,9 +6473,9 @@ products6:
 	ADDQ        BX, R8
 	ADDQ        R11, R9
 	DECQ        R12
-	JNZ         products6
+	JNZ         products3
 
-end8:
+end5:
 	VMOVUPS Z0, (DI)(AX*1)
 	VMOVUPS Z1, 64(DI)(AX*1)
 	VMOVUPS Z2, 128(DI)(AX*1)
@@ -6486,9 +6486,9 @@ end8:
 
 rest2:
 	ADDQ $+48, R13
-	JL   tail4
+	JL   tail7
 
-one3:
+one6:
 	VMOVUPS (DI)(AX*1), Z0
 	MOVQ    SI, R8
 	MOVQ    (R15), R12
@@ -6517,11 +6517,11 @@ end11:
 	VMOVUPS Z0, (DI)(AX*1)
 	ADDQ    $+64, AX
 	SUBQ    $+16, R13
-	JGE     one3
+	JGE     one6
 
-tail4:
+tail7:
 	ADDQ      $+16, R13
-	JZ        end5
+	JZ        end8
 	VMOVUPS.Z (DI)(AX*1), K1, Z0
 	MOVQ      SI, R8
 	MOVQ      (R15), R12
@@ -6549,7 +6549,7 @@ products12:
 end14:
 	VMOVUPS Z0, K1, (DI)(AX*1)
 
-end5:
+end8:
 	VZEROUPPER
 	RET
 
@@ -11049,7 +11049,7 @@ rows1:
 	SUBQ         $+8, R13
 	JL           tail5
 
-cols4:
+one4:
 	VMOVUPS (SI)(AX*1), Y2
 	VMOVUPS (SI)(CX*1), Y3
 	VADDPS  Y2, Y0, Y0
@@ -11057,7 +11057,7 @@ cols4:
 	ADDQ    $+32, AX
 	ADDQ    $+32, CX
 	SUBQ    $+8, R13
-	JGE     cols4
+	JGE     one4
 
 tail5:
 	ADDQ       $+8, R13
@@ -11090,7 +11090,7 @@ end6:
 	SUBQ       $+8, R13
 	JL         tail8
 
-cols7:
+one7:
 	VMOVUPS     (SI)(AX*1), Y2
 	VMOVUPS     (SI)(CX*1), Y3
 	VSUBPS      Y4, Y2, Y2
@@ -11100,7 +11100,7 @@ cols7:
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	SUBQ        $+8, R13
-	JGE         cols7
+	JGE         one7
 
 tail8:
 	ADDQ        $+8, R13
@@ -11141,7 +11141,7 @@ end9:
 	SUBQ         $+8, R13
 	JL           tail11
 
-cols10:
+one10:
 	VMOVUPS      (SI)(AX*1), Y2
 	VMOVUPS      (SI)(CX*1), Y3
 	VSUBPS       Y4, Y2, Y2
@@ -11167,7 +11167,7 @@ skip14:
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	SUBQ        $+8, R13
-	JGE         cols10
+	JGE         one10
 
 tail11:
 	ADDQ         $+8, R13
@@ -11223,12 +11223,12 @@ row:
 	SUBQ         $+8, R13
 	JL           tail20
 
-cols19:
+one19:
 	VMOVUPS (SI)(AX*1), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    $+32, AX
 	SUBQ    $+8, R13
-	JGE     cols19
+	JGE     one19
 
 tail20:
 	ADDQ       $+8, R13
@@ -11254,13 +11254,13 @@ end21:
 	SUBQ       $+8, R13
 	JL         tail23
 
-cols22:
+one22:
 	VMOVUPS     (SI)(AX*1), Y1
 	VSUBPS      Y2, Y1, Y1
 	VFMADD231PS Y1, Y1, Y0
 	ADDQ        $+32, AX
 	SUBQ        $+8, R13
-	JGE         cols22
+	JGE         one22
 
 tail23:
 	ADDQ        $+8, R13
@@ -11293,7 +11293,7 @@ end24:
 	SUBQ         $+8, R13
 	JL           tail26
 
-cols25:
+one25:
 	VMOVUPS      (SI)(AX*1), Y1
 	VSUBPS       Y2, Y1, Y1
 	VMULPS       Y3, Y1, Y1
@@ -11313,7 +11313,7 @@ skip29:
 	VMOVUPS     Y1, (DI)(AX*1)
 	ADDQ        $+32, AX
 	SUBQ        $+8, R13
-	JGE         cols25
+	JGE         one25
 
 tail26:
 	ADDQ         $+8, R13
@@ -11383,7 +11383,7 @@ rows1:
 	SUBQ         $+8, R13
 	JL           tail5
 
-cols4:
+one4:
 	VMOVUPS     (SI)(AX*1), Y2
 	VMOVUPS     (SI)(CX*1), Y3
 	VFMADD231PS Y2, Y2, Y0
@@ -11391,7 +11391,7 @@ cols4:
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	SUBQ        $+8, R13
-	JGE         cols4
+	JGE         one4
 
 tail5:
 	ADDQ        $+8, R13
@@ -11430,7 +11430,7 @@ end6:
 	SUBQ         $+8, R13
 	JL           tail8
 
-cols7:
+one7:
 	VMOVUPS      (SI)(AX*1), Y2
 	VMOVUPS      (SI)(CX*1), Y3
 	VMULPS       Y6, Y2, Y2
@@ -11449,7 +11449,7 @@ skip10:
 	ADDQ    $+32, AX
 	ADDQ    $+32, CX
 	SUBQ    $+8, R13
-	JGE     cols7
+	JGE     one7
 
 tail8:
 	ADDQ         $+8, R13
@@ -11498,12 +11498,12 @@ row:
 	SUBQ         $+8, R13
 	JL           tail15
 
-cols14:
+one14:
 	VMOVUPS     (SI)(AX*1), Y1
 	VFMADD231PS Y1, Y1, Y0
 	ADDQ        $+32, AX
 	SUBQ        $+8, R13
-	JGE         cols14
+	JGE         one14
 
 tail15:
 	ADDQ        $+8, R13
@@ -11535,7 +11535,7 @@ end16:
 	SUBQ         $+8, R13
 	JL           tail18
 
-cols17:
+one17:
 	VMOVUPS      (SI)(AX*1), Y1
 	VMULPS       Y3, Y1, Y1
 	TESTQ        BX, BX
@@ -11549,7 +11549,7 @@ skip20:
 	VMOVUPS Y1, (DI)(AX*1)
 	ADDQ    $+32, AX
 	SUBQ    $+8, R13
-	JGE     cols17
+	JGE     one17
 
 tail18:
 	ADDQ         $+8, R13
@@ -11638,7 +11638,7 @@ skip5:
 	SUBQ         $+8, R13
 	JL           tail7
 
-cols6:
+one6:
 	VMOVUPS (SI)(AX*1), Y8
 	VMOVUPS (SI)(CX*1), Y9
 	VSUBPS  Y4, Y8, Y8
@@ -11679,7 +11679,7 @@ skip11:
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	SUBQ        $+8, R13
-	JGE         cols6
+	JGE         one6
 
 tail7:
 	ADDQ       $+8, R13
@@ -11755,7 +11755,7 @@ end8:
 	SUBQ         $+8, R13
 	JL           tail16
 
-cols15:
+one15:
 	VMOVUPS      (SI)(AX*1), Y8
 	VMOVUPS      (SI)(CX*1), Y9
 	VSUBPS       Y4, Y8, Y8
@@ -11790,7 +11790,7 @@ skip19:
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	SUBQ        $+8, R13
-	JGE         cols15
+	JGE         one15
 
 tail16:
 	ADDQ         $+8, R13
@@ -11883,7 +11883,7 @@ skip27:
 	SUBQ         $+8, R13
 	JL           tail29
 
-cols28:
+one28:
 	VMOVUPS (SI)(AX*1), Y4
 	VSUBPS  Y2, Y4, Y4
 	VMULPS  Y3, Y4, Y4
@@ -11914,7 +11914,7 @@ skip33:
 	VFMADD231PS Y4, Y5, Y1
 	ADDQ        $+32, AX
 	SUBQ        $+8, R13
-	JGE         cols28
+	JGE         one28
 
 tail29:
 	ADDQ       $+8, R13
@@ -11975,7 +11975,7 @@ end30:
 	SUBQ         $+8, R13
 	JL           tail38
 
-cols37:
+one37:
 	VMOVUPS      (SI)(AX*1), Y4
 	VSUBPS       Y2, Y4, Y4
 	VMOVUPS      (DX)(AX*1), Y5
@@ -11999,7 +11999,7 @@ skip41:
 	VMOVUPS     Y5, (DI)(AX*1)
 	ADDQ        $+32, AX
 	SUBQ        $+8, R13
-	JGE         cols37
+	JGE         one37
 
 tail38:
 	ADDQ         $+8, R13
@@ -12142,21 +12142,21 @@ cols1:
 	VDIVPS       Y4, Y6, Y6
 	VDIVPS       Y5, Y7, Y7
 	TESTQ        BX, BX
-	JZ           skip6
+	JZ           skip3
 	VMOVUPS      (BX)(AX*1), Y4
 	VMOVUPS      32(BX)(AX*1), Y5
 	VMULPS       Y4, Y6, Y6
 	VMULPS       Y5, Y7, Y7
 
-skip6:
+skip3:
 	TESTQ   R9, R9
-	JZ      skip7
+	JZ      skip4
 	VMOVUPS (R9)(AX*1), Y4
 	VMOVUPS 32(R9)(AX*1), Y5
 	VADDPS  Y4, Y6, Y6
 	VADDPS  Y5, Y7, Y7
 
-skip7:
+skip4:
 	VMOVUPS Y6, (DI)(AX*1)
 	VMOVUPS Y7, 32(DI)(AX*1)
 	ADDQ    $+64, AX
@@ -12165,9 +12165,9 @@ skip7:
 
 rest2:
 	ADDQ $+8, R13
-	JL   tail4
+	JL   tail6
 
-one3:
+one5:
 	VMOVUPS      (SI)(AX*1), Y0
 	VMULPS       Y10, Y0, Y0
 	VADDPS       Y0, Y0, Y0
@@ -12216,11 +12216,11 @@ skip9:
 	VMOVUPS Y6, (DI)(AX*1)
 	ADDQ    $+32, AX
 	SUBQ    $+8, R13
-	JGE     one3
+	JGE     one5
 
-tail4:
+tail6:
 	ADDQ         $+8, R13
-	JZ           end5
+	JZ           end7
 	VMASKMOVPS   (SI)(AX*1), Y15, Y0
 	VMULPS       Y10, Y0, Y0
 	VADDPS       Y0, Y0, Y0
@@ -12268,7 +12268,7 @@ skip10:
 skip11:
 	VMASKMOVPS Y6, Y15, (DI)(AX*1)
 
-end5:
+end7:
 	MOVQ 8(R15), R14
 	LEAQ (DI)(R14*4), DI
 	MOVQ 8(R15), R14
@@ -12369,7 +12369,7 @@ cols1:
 	VMOVUPS      (DX)(AX*1), Y2
 	VMOVUPS      32(DX)(AX*1), Y3
 	TESTQ        R9, R9
-	JZ           skip6
+	JZ           skip3
 	VMOVUPS      (R9)(AX*1), Y4
 	VMOVUPS      32(R9)(AX*1), Y5
 	VADDPS       Y2, Y4, Y4
@@ -12377,9 +12377,9 @@ cols1:
 	VMOVUPS      Y4, (R9)(AX*1)
 	VMOVUPS      Y5, 32(R9)(AX*1)
 
-skip6:
+skip3:
 	TESTQ       R8, R8
-	JZ          skip7
+	JZ          skip4
 	VMOVUPS     (R8)(AX*1), Y4
 	VMOVUPS     32(R8)(AX*1), Y5
 	VFMADD231PS Y6, Y2, Y4
@@ -12387,7 +12387,7 @@ skip6:
 	VMOVUPS     Y4, (R8)(AX*1)
 	VMOVUPS     Y5, 32(R8)(AX*1)
 
-skip7:
+skip4:
 	VMOVUPS      Y13, Y0
 	VMOVUPS      Y13, Y1
 	VFNMADD231PS Y6, Y6, Y0
@@ -12395,13 +12395,13 @@ skip7:
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y3, Y1, Y1
 	TESTQ        BX, BX
-	JZ           skip8
+	JZ           skip5
 	VMOVUPS      (BX)(AX*1), Y4
 	VMOVUPS      32(BX)(AX*1), Y5
 	VMULPS       Y4, Y0, Y0
 	VMULPS       Y5, Y1, Y1
 
-skip8:
+skip5:
 	VMOVUPS     (SI)(AX*1), Y4
 	VMOVUPS     32(SI)(AX*1), Y5
 	VFMADD231PS Y4, Y0, Y8
@@ -12409,13 +12409,13 @@ skip8:
 	VMULPS      Y10, Y0, Y0
 	VMULPS      Y10, Y1, Y1
 	TESTQ       R10, R10
-	JZ          skip9
+	JZ          skip6
 	VMOVUPS     (R10)(AX*1), Y4
 	VMOVUPS     32(R10)(AX*1), Y5
 	VADDPS      Y4, Y0, Y0
 	VADDPS      Y5, Y1, Y1
 
-skip9:
+skip6:
 	VMOVUPS Y0, (DI)(AX*1)
 	VMOVUPS Y1, 32(DI)(AX*1)
 	ADDQ    $+64, AX
@@ -12424,9 +12424,9 @@ skip9:
 
 rest2:
 	ADDQ $+8, R13
-	JL   tail4
+	JL   tail8
 
-one3:
+one7:
 	VMOVUPS      (SI)(AX*1), Y0
 	VMULPS       Y10, Y0, Y0
 	VADDPS       Y0, Y0, Y0
@@ -12496,11 +12496,11 @@ skip13:
 	VMOVUPS Y0, (DI)(AX*1)
 	ADDQ    $+32, AX
 	SUBQ    $+8, R13
-	JGE     one3
+	JGE     one7
 
-tail4:
+tail8:
 	ADDQ         $+8, R13
-	JZ           end5
+	JZ           end9
 	VMASKMOVPS   (SI)(AX*1), Y15, Y0
 	VMULPS       Y10, Y0, Y0
 	VADDPS       Y0, Y0, Y0
@@ -12569,7 +12569,7 @@ skip16:
 skip17:
 	VMASKMOVPS Y0, Y15, (DI)(AX*1)
 
-end5:
+end9:
 	VADDPS     Y9, Y8, Y8
 	VPERM2F128 $0x01, Y8, Y8, Y0
 	VADDPS     Y0, Y8, Y8
@@ -13136,20 +13136,20 @@ cols6:
 	VADDPS       Y6, Y0, Y0
 	VADDPS       Y7, Y1, Y1
 	TESTQ        DI, DI
-	JZ           skip11
+	JZ           skip8
 	VMOVUPS      Y6, (DI)(AX*1)
 	VMOVUPS      Y7, 32(DI)(AX*1)
 
-skip11:
+skip8:
 	ADDQ $+64, AX
 	SUBQ $+16, R13
 	JGE  cols6
 
 rest7:
 	ADDQ $+8, R13
-	JL   tail9
+	JL   tail10
 
-one8:
+one9:
 	VMOVUPS      (SI)(AX*1), Y2
 	VSUBPS       Y8, Y2, Y2
 	VMAXPS       Y2, Y11, Y2
@@ -13181,11 +13181,11 @@ one8:
 skip12:
 	ADDQ $+32, AX
 	SUBQ $+8, R13
-	JGE  one8
+	JGE  one9
 
-tail9:
+tail10:
 	ADDQ         $+8, R13
-	JZ           end10
+	JZ           end11
 	VMASKMOVPS   (SI)(AX*1), Y15, Y2
 	VSUBPS       Y8, Y2, Y2
 	VMAXPS       Y2, Y11, Y2
@@ -13216,7 +13216,7 @@ tail9:
 	VMASKMOVPS   Y6, Y15, (DI)(AX*1)
 
 skip13:
-end10:
+end11:
 	VADDPS     Y1, Y0, Y0
 	VPERM2F128 $0x01, Y0, Y0, Y9
 	VADDPS     Y9, Y0, Y0
@@ -13534,9 +13534,9 @@ cols1:
 	MOVQ    (R15), R12
 	MOVQ    DX, R9
 	TESTQ   R9, R9
-	JNZ     products6
+	JNZ     products3
 
-next7:
+next4:
 	VMOVUPS (R8)(AX*1), Y4
 	VMOVUPS 32(R8)(AX*1), Y5
 	VMOVUPS 64(R8)(AX*1), Y6
@@ -13547,10 +13547,10 @@ next7:
 	VADDPS  Y7, Y3, Y3
 	ADDQ    BX, R8
 	DECQ    R12
-	JNZ     next7
-	JMP     end8
+	JNZ     next4
+	JMP     end5
 
-products6:
+products3:
 	VMOVUPS     (R8)(AX*1), Y4
 	VMOVUPS     32(R8)(AX*1), Y5
 	VMOVUPS     64(R8)(AX*1), Y6
@@ -13566,9 +13566,9 @@ products6:
 	ADDQ        BX, R8
 	ADDQ        R11, R9
 	DECQ        R12
-	JNZ         products6
+	JNZ         products3
 
-end8:
+end5:
 	VMOVUPS Y0, (DI)(AX*1)
 	VMOVUPS Y1, 32(DI)(AX*1)
 	VMOVUPS Y2, 64(DI)(AX*1)
@@ -13579,9 +13579,9 @@ end8:
 
 rest2:
 	ADDQ $+24, R13
-	JL   tail4
+	JL   tail7
 
-one3:
+one6:
 	VMOVUPS (DI)(AX*1), Y0
 	MOVQ    SI, R8
 	MOVQ    (R15), R12
@@ -13610,11 +13610,11 @@ end11:
 	VMOVUPS Y0, (DI)(AX*1)
 	ADDQ    $+32, AX
 	SUBQ    $+8, R13
-	JGE     one3
+	JGE     one6
 
-tail4:
+tail7:
 	ADDQ       $+8, R13
-	JZ         end5
+	JZ         end8
 	VMASKMOVPS (DI)(AX*1), Y15, Y0
 	MOVQ       SI, R8
 	MOVQ       (R15), R12
@@ -13642,7 +13642,7 @@ products12:
 end14:
 	VMASKMOVPS Y0, Y15, (DI)(AX*1)
 
-end5:
+end8:
 	VZEROUPPER
 	RET
 

@@ -61,7 +61,7 @@ func (v *vec) rowMask() {
 // columns emits a loop over one row: groups of n vectors, then single vectors, then a masked one.
 func (v *vec) columns(n int, body func(masked bool)) {
 	c := v.c
-	loop, rest, one, tail, end := v.label("cols"), v.label("rest"), v.label("one"), v.label("tail"), v.label("end")
+	loop, rest := v.label("cols"), v.label("rest")
 	pass := func(vectors int, masked bool) {
 		v.group = vectors
 		body(masked)
@@ -78,16 +78,24 @@ func (v *vec) columns(n int, body func(masked bool)) {
 	c.JGE(operand.LabelRef(loop))
 	c.Label(rest)
 	c.ADDQ(operand.I32((n-1)*v.lanes()), colsLeft)
+	v.byVector(func(masked bool) { pass(1, masked) }, func() { c.ADDQ(operand.I32(v.bytes), column) })
+}
+
+// byVector emits a loop over what is left of the columns: vector by vector, then a masked one. colsLeft is their
+// number less that of a vector, and what the flags are of.
+func (v *vec) byVector(body func(masked bool), advance func()) {
+	c := v.c
+	one, tail, end := v.label("one"), v.label("tail"), v.label("end")
 	c.JL(operand.LabelRef(tail))
 	c.Label(one)
-	pass(1, false)
-	c.ADDQ(operand.I32(v.bytes), column)
+	body(false)
+	advance()
 	c.SUBQ(operand.I32(v.lanes()), colsLeft)
 	c.JGE(operand.LabelRef(one))
 	c.Label(tail)
 	c.ADDQ(operand.I32(v.lanes()), colsLeft)
 	c.JZ(operand.LabelRef(end))
-	pass(1, true)
+	body(true)
 	c.Label(end)
 }
 

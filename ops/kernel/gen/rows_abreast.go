@@ -61,26 +61,17 @@ func (v *vec) nextRows(p reg.GPPhysical) {
 // columnsAbreast emits a loop over the columns of the rows of a group: a vector of each, then a masked one.
 func (v *vec) columnsAbreast(body func(masked bool)) {
 	c, places := v.c, columnsOf[:v.group]
-	loop, tail, end := v.label("cols"), v.label("tail"), v.label("end")
 	c.MOVQ(at(rowArgs, rowD), colsLeft)
 	c.XORQ(column, column)
 	for u := 1; u < len(places); u++ {
 		c.LEAQ(operand.Mem{Base: places[u-1], Index: colsLeft, Scale: 4}, places[u])
 	}
 	c.SUBQ(operand.I32(v.lanes()), colsLeft)
-	c.JL(operand.LabelRef(tail))
-	c.Label(loop)
-	body(false)
-	for _, r := range places {
-		c.ADDQ(operand.I32(v.bytes), r)
-	}
-	c.SUBQ(operand.I32(v.lanes()), colsLeft)
-	c.JGE(operand.LabelRef(loop))
-	c.Label(tail)
-	c.ADDQ(operand.I32(v.lanes()), colsLeft)
-	c.JZ(operand.LabelRef(end))
-	body(true)
-	c.Label(end)
+	v.byVector(body, func() {
+		for _, r := range places {
+			c.ADDQ(operand.I32(v.bytes), r)
+		}
+	})
 }
 
 // abreastIn is the current vector of each row of the group, of which p points to the first.
