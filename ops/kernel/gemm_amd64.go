@@ -26,6 +26,8 @@ type tileArgs struct {
 	ahead, aheadLast uintptr // the memory to fetch, see Upcoming, and the last place in it; never followed
 	aheadStep        int     // bytes that four steps of k fetch, 0 for the same again
 	rewindA          int     // from where sixteen rows of A end in a line of each to the first row's next line, in bytes
+	nextB            int     // from a row of B to that of the panel that is fetched meanwhile, in bytes
+	fetchC           int     // whether a tile asks for the lines that it will write: 0 or 1
 }
 
 const (
@@ -36,6 +38,10 @@ const (
 
 // tailK is how many k the AVX-512 tile can add while it is stored.
 const tailK = 2
+
+// farK is the least k from which on a tile takes so long that its operands come from far, and that asking for
+// them costs nothing.
+const farK = 256
 
 // Heights of the tallest tiles. Rows are shared out evenly, so that no tile is much lower.
 const (
@@ -104,10 +110,17 @@ func (s *vectorProduct) block(i0, i1, k0, kc int) {
 	t := &s.t
 	t.rewindA = 16*4*lda - 64
 	t.k, t.lda, t.ldc, t.ldd = kc, 4*lda, 4*s.ldc, 4*s.e.LdAddend
+	t.fetchC = 0
+	if kc >= farK {
+		t.fetchC = 1
+	}
 	for j := s.n0; j < s.n1; j += PanelWidth {
 		w := min(PanelWidth, s.n1-j)
 		b, ldb := s.panel(j, w, k0, kc, rows)
-		t.ldb = 4 * ldb
+		t.ldb, t.nextB = 4*ldb, 4*PanelWidth
+		if s.layout == byPanels && kc >= farK {
+			t.nextB = 4 * s.k * PanelWidth
+		}
 		for h := 0; h < w; h += s.width() {
 			t.a, t.b, t.c = a, offset(b, h), offset(unsafe.SliceData(s.c), i0*s.ldc+j+h)
 			t.rows, t.big, t.small = rows/tiles+1, rows%tiles, tiles-rows%tiles

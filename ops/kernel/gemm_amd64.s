@@ -40,8 +40,14 @@ GLOBL maskWindow<>(SB), RODATA|NOPTR, $256
 
 // func tiles512(t *tileArgs)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·tiles512(SB), NOSPLIT, $0-8
+TEXT ·tiles512(SB), NOSPLIT, $24-8
 	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DX
+	MOVQ DX, (SP)
+	MOVQ 168(DI), DX
+	MOVQ DX, 8(SP)
+	MOVQ 176(DI), DX
+	MOVQ DX, 16(SP)
 	MOVQ 16(DI), R9
 	LEAQ (R9)(R9*2), R10
 	LEAQ (R10)(R9*2), R11
@@ -157,6 +163,17 @@ zero1:
 	VPXORD Z1, Z1, Z1
 
 sum1:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched1
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched1:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -166,12 +183,13 @@ sum1:
 	IMUL3Q $0x01, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest1
 
 loop1:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -180,8 +198,8 @@ loop1:
 	VFMADD231PS  Z29, Z30, Z1
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -190,8 +208,8 @@ loop1:
 	VFMADD231PS  Z29, Z30, Z1
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -200,8 +218,8 @@ loop1:
 	VFMADD231PS  Z29, Z30, Z1
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -210,14 +228,14 @@ loop1:
 	VFMADD231PS  Z29, Z30, Z1
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed1
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed1:
 	SUBQ $0x04, AX
@@ -228,8 +246,8 @@ rest1:
 	JZ   end1
 
 last1:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -241,6 +259,7 @@ last1:
 	JNZ          last1
 
 end1:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole1
@@ -393,6 +412,20 @@ zero2:
 	VPXORD Z3, Z3, Z3
 
 sum2:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched2
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched2:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -402,12 +435,13 @@ sum2:
 	IMUL3Q $0x02, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest2
 
 loop2:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -419,8 +453,8 @@ loop2:
 	VFMADD231PS  Z29, Z31, Z3
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -432,8 +466,8 @@ loop2:
 	VFMADD231PS  Z29, Z31, Z3
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -445,8 +479,8 @@ loop2:
 	VFMADD231PS  Z29, Z31, Z3
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -458,14 +492,14 @@ loop2:
 	VFMADD231PS  Z29, Z31, Z3
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed2
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed2:
 	SUBQ $0x04, AX
@@ -476,8 +510,8 @@ rest2:
 	JZ   end2
 
 last2:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -492,6 +526,7 @@ last2:
 	JNZ          last2
 
 end2:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole2
@@ -683,6 +718,23 @@ zero3:
 	VPXORD Z5, Z5, Z5
 
 sum3:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched3
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched3:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -692,12 +744,13 @@ sum3:
 	IMUL3Q $0x03, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest3
 
 loop3:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -712,8 +765,8 @@ loop3:
 	VFMADD231PS  Z29, Z30, Z5
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -728,8 +781,8 @@ loop3:
 	VFMADD231PS  Z29, Z30, Z5
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -744,8 +797,8 @@ loop3:
 	VFMADD231PS  Z29, Z30, Z5
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -760,14 +813,14 @@ loop3:
 	VFMADD231PS  Z29, Z30, Z5
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed3
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed3:
 	SUBQ $0x04, AX
@@ -778,8 +831,8 @@ rest3:
 	JZ   end3
 
 last3:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -797,6 +850,7 @@ last3:
 	JNZ          last3
 
 end3:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole3
@@ -1027,6 +1081,26 @@ zero4:
 	VPXORD Z7, Z7, Z7
 
 sum4:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched4
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched4:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -1036,12 +1110,13 @@ sum4:
 	IMUL3Q $0x04, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest4
 
 loop4:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1059,8 +1134,8 @@ loop4:
 	VFMADD231PS  Z29, Z31, Z7
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1078,8 +1153,8 @@ loop4:
 	VFMADD231PS  Z29, Z31, Z7
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1097,8 +1172,8 @@ loop4:
 	VFMADD231PS  Z29, Z31, Z7
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1116,14 +1191,14 @@ loop4:
 	VFMADD231PS  Z29, Z31, Z7
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed4
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed4:
 	SUBQ $0x04, AX
@@ -1134,8 +1209,8 @@ rest4:
 	JZ   end4
 
 last4:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1156,6 +1231,7 @@ last4:
 	JNZ          last4
 
 end4:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole4
@@ -1425,6 +1501,29 @@ zero5:
 	VPXORD Z9, Z9, Z9
 
 sum5:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched5
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched5:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -1434,12 +1533,13 @@ sum5:
 	IMUL3Q $0x05, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest5
 
 loop5:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1460,8 +1560,8 @@ loop5:
 	VFMADD231PS  Z29, Z30, Z9
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1482,8 +1582,8 @@ loop5:
 	VFMADD231PS  Z29, Z30, Z9
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1504,8 +1604,8 @@ loop5:
 	VFMADD231PS  Z29, Z30, Z9
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1526,14 +1626,14 @@ loop5:
 	VFMADD231PS  Z29, Z30, Z9
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed5
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed5:
 	SUBQ $0x04, AX
@@ -1544,8 +1644,8 @@ rest5:
 	JZ   end5
 
 last5:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1569,6 +1669,7 @@ last5:
 	JNZ          last5
 
 end5:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole5
@@ -1877,6 +1978,32 @@ zero6:
 	VPXORD Z11, Z11, Z11
 
 sum6:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched6
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched6:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -1886,12 +2013,13 @@ sum6:
 	IMUL3Q $0x06, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest6
 
 loop6:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1915,8 +2043,8 @@ loop6:
 	VFMADD231PS  Z29, Z31, Z11
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1940,8 +2068,8 @@ loop6:
 	VFMADD231PS  Z29, Z31, Z11
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1965,8 +2093,8 @@ loop6:
 	VFMADD231PS  Z29, Z31, Z11
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -1990,14 +2118,14 @@ loop6:
 	VFMADD231PS  Z29, Z31, Z11
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed6
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed6:
 	SUBQ $0x04, AX
@@ -2008,8 +2136,8 @@ rest6:
 	JZ   end6
 
 last6:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2036,6 +2164,7 @@ last6:
 	JNZ          last6
 
 end6:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole6
@@ -2383,6 +2512,35 @@ zero7:
 	VPXORD Z13, Z13, Z13
 
 sum7:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched7
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched7:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -2392,12 +2550,13 @@ sum7:
 	IMUL3Q $0x07, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest7
 
 loop7:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2424,8 +2583,8 @@ loop7:
 	VFMADD231PS  Z29, Z30, Z13
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2452,8 +2611,8 @@ loop7:
 	VFMADD231PS  Z29, Z30, Z13
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2480,8 +2639,8 @@ loop7:
 	VFMADD231PS  Z29, Z30, Z13
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2508,14 +2667,14 @@ loop7:
 	VFMADD231PS  Z29, Z30, Z13
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed7
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed7:
 	SUBQ $0x04, AX
@@ -2526,8 +2685,8 @@ rest7:
 	JZ   end7
 
 last7:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2557,6 +2716,7 @@ last7:
 	JNZ          last7
 
 end7:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole7
@@ -2943,6 +3103,38 @@ zero8:
 	VPXORD Z15, Z15, Z15
 
 sum8:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched8
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched8:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -2952,12 +3144,13 @@ sum8:
 	IMUL3Q $0x08, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest8
 
 loop8:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -2987,8 +3180,8 @@ loop8:
 	VFMADD231PS  Z29, Z31, Z15
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3018,8 +3211,8 @@ loop8:
 	VFMADD231PS  Z29, Z31, Z15
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3049,8 +3242,8 @@ loop8:
 	VFMADD231PS  Z29, Z31, Z15
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3080,14 +3273,14 @@ loop8:
 	VFMADD231PS  Z29, Z31, Z15
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed8
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed8:
 	SUBQ $0x04, AX
@@ -3098,8 +3291,8 @@ rest8:
 	JZ   end8
 
 last8:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3132,6 +3325,7 @@ last8:
 	JNZ          last8
 
 end8:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole8
@@ -3557,6 +3751,41 @@ zero9:
 	VPXORD Z17, Z17, Z17
 
 sum9:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched9
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched9:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -3566,12 +3795,13 @@ sum9:
 	IMUL3Q $0x09, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest9
 
 loop9:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3604,8 +3834,8 @@ loop9:
 	VFMADD231PS  Z29, Z30, Z17
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3638,8 +3868,8 @@ loop9:
 	VFMADD231PS  Z29, Z30, Z17
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3672,8 +3902,8 @@ loop9:
 	VFMADD231PS  Z29, Z30, Z17
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3706,14 +3936,14 @@ loop9:
 	VFMADD231PS  Z29, Z30, Z17
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed9
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed9:
 	SUBQ $0x04, AX
@@ -3724,8 +3954,8 @@ rest9:
 	JZ   end9
 
 last9:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -3761,6 +3991,7 @@ last9:
 	JNZ          last9
 
 end9:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole9
@@ -4225,6 +4456,44 @@ zero10:
 	VPXORD Z19, Z19, Z19
 
 sum10:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched10
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched10:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -4234,12 +4503,13 @@ sum10:
 	IMUL3Q $0x0a, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest10
 
 loop10:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4275,8 +4545,8 @@ loop10:
 	VFMADD231PS  Z29, Z31, Z19
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4312,8 +4582,8 @@ loop10:
 	VFMADD231PS  Z29, Z31, Z19
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4349,8 +4619,8 @@ loop10:
 	VFMADD231PS  Z29, Z31, Z19
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4386,14 +4656,14 @@ loop10:
 	VFMADD231PS  Z29, Z31, Z19
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed10
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed10:
 	SUBQ $0x04, AX
@@ -4404,8 +4674,8 @@ rest10:
 	JZ   end10
 
 last10:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -4444,6 +4714,7 @@ last10:
 	JNZ          last10
 
 end10:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole10
@@ -4947,6 +5218,47 @@ zero11:
 	VPXORD Z21, Z21, Z21
 
 sum11:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched11
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched11:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -4956,12 +5268,13 @@ sum11:
 	IMUL3Q $0x0b, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest11
 
 loop11:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5000,8 +5313,8 @@ loop11:
 	VFMADD231PS  Z29, Z30, Z21
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5040,8 +5353,8 @@ loop11:
 	VFMADD231PS  Z29, Z30, Z21
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5080,8 +5393,8 @@ loop11:
 	VFMADD231PS  Z29, Z30, Z21
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5120,14 +5433,14 @@ loop11:
 	VFMADD231PS  Z29, Z30, Z21
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed11
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed11:
 	SUBQ $0x04, AX
@@ -5138,8 +5451,8 @@ rest11:
 	JZ   end11
 
 last11:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5181,6 +5494,7 @@ last11:
 	JNZ          last11
 
 end11:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole11
@@ -5723,6 +6037,50 @@ zero12:
 	VPXORD Z23, Z23, Z23
 
 sum12:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched12
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched12:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -5732,12 +6090,13 @@ sum12:
 	IMUL3Q $0x0c, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest12
 
 loop12:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5779,8 +6138,8 @@ loop12:
 	VFMADD231PS  Z29, Z31, Z23
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5822,8 +6181,8 @@ loop12:
 	VFMADD231PS  Z29, Z31, Z23
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5865,8 +6224,8 @@ loop12:
 	VFMADD231PS  Z29, Z31, Z23
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5908,14 +6267,14 @@ loop12:
 	VFMADD231PS  Z29, Z31, Z23
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed12
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed12:
 	SUBQ $0x04, AX
@@ -5926,8 +6285,8 @@ rest12:
 	JZ   end12
 
 last12:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -5972,6 +6331,7 @@ last12:
 	JNZ          last12
 
 end12:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole12
@@ -6553,6 +6913,53 @@ zero13:
 	VPXORD Z25, Z25, Z25
 
 sum13:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched13
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched13:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -6562,12 +6969,13 @@ sum13:
 	IMUL3Q $0x0d, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest13
 
 loop13:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -6612,8 +7020,8 @@ loop13:
 	VFMADD231PS  Z29, Z30, Z25
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -6658,8 +7066,8 @@ loop13:
 	VFMADD231PS  Z29, Z30, Z25
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -6704,8 +7112,8 @@ loop13:
 	VFMADD231PS  Z29, Z30, Z25
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -6750,14 +7158,14 @@ loop13:
 	VFMADD231PS  Z29, Z30, Z25
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed13
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed13:
 	SUBQ $0x04, AX
@@ -6768,8 +7176,8 @@ rest13:
 	JZ   end13
 
 last13:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -6817,6 +7225,7 @@ last13:
 	JNZ          last13
 
 end13:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole13
@@ -7437,6 +7846,56 @@ zero14:
 	VPXORD Z27, Z27, Z27
 
 sum14:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched14
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched14:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -7446,12 +7905,13 @@ sum14:
 	IMUL3Q $0x0e, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest14
 
 loop14:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -7499,8 +7959,8 @@ loop14:
 	VFMADD231PS  Z29, Z31, Z27
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -7548,8 +8008,8 @@ loop14:
 	VFMADD231PS  Z29, Z31, Z27
 	PREFETCHT0   (DX)(R9*1)
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -7597,8 +8057,8 @@ loop14:
 	VFMADD231PS  Z29, Z31, Z27
 	PREFETCHT0   (DX)(R9*2)
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -7646,14 +8106,14 @@ loop14:
 	VFMADD231PS  Z29, Z31, Z27
 	PREFETCHT0   (DX)(R10*1)
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed14
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed14:
 	SUBQ $0x04, AX
@@ -7664,8 +8124,8 @@ rest14:
 	JZ   end14
 
 last14:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
 	ADDQ         R8, CX
@@ -7716,6 +8176,7 @@ last14:
 	JNZ          last14
 
 end14:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole14
@@ -8292,8 +8753,14 @@ done14:
 
 // func tilesT512(t *tileArgs)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·tilesT512(SB), NOSPLIT, $0-8
+TEXT ·tilesT512(SB), NOSPLIT, $24-8
 	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DX
+	MOVQ DX, (SP)
+	MOVQ 168(DI), DX
+	MOVQ DX, 8(SP)
+	MOVQ 176(DI), DX
+	MOVQ DX, 16(SP)
 	MOVQ 16(DI), R9
 
 next:
@@ -8403,6 +8870,17 @@ zero1:
 	VPXORD Z1, Z1, Z1
 
 sum1:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched1
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched1:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -8410,12 +8888,13 @@ sum1:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest1
 
 loop1:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   4(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8425,8 +8904,8 @@ loop1:
 	VFMADD231PS  Z29, Z30, Z1
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   4(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8436,8 +8915,8 @@ loop1:
 	VFMADD231PS  Z29, Z30, Z1
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   4(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8447,8 +8926,8 @@ loop1:
 	VFMADD231PS  Z29, Z30, Z1
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   4(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8458,9 +8937,9 @@ loop1:
 	VFMADD231PS  Z29, Z30, Z1
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop1
 
@@ -8469,8 +8948,8 @@ rest1:
 	JZ   end1
 
 last1:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   4(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8483,6 +8962,7 @@ last1:
 	JNZ          last1
 
 end1:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole1
@@ -8635,6 +9115,20 @@ zero2:
 	VPXORD Z3, Z3, Z3
 
 sum2:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched2
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched2:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -8642,12 +9136,13 @@ sum2:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest2
 
 loop2:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   12(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8660,8 +9155,8 @@ loop2:
 	VFMADD231PS  Z29, Z31, Z3
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   12(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8674,8 +9169,8 @@ loop2:
 	VFMADD231PS  Z29, Z31, Z3
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   12(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8688,8 +9183,8 @@ loop2:
 	VFMADD231PS  Z29, Z31, Z3
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   12(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8702,9 +9197,9 @@ loop2:
 	VFMADD231PS  Z29, Z31, Z3
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop2
 
@@ -8713,8 +9208,8 @@ rest2:
 	JZ   end2
 
 last2:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   12(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8730,6 +9225,7 @@ last2:
 	JNZ          last2
 
 end2:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole2
@@ -8921,6 +9417,23 @@ zero3:
 	VPXORD Z5, Z5, Z5
 
 sum3:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched3
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched3:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -8928,12 +9441,13 @@ sum3:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest3
 
 loop3:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   20(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8949,8 +9463,8 @@ loop3:
 	VFMADD231PS  Z29, Z30, Z5
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   20(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8966,8 +9480,8 @@ loop3:
 	VFMADD231PS  Z29, Z30, Z5
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   20(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -8983,8 +9497,8 @@ loop3:
 	VFMADD231PS  Z29, Z30, Z5
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   20(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9000,9 +9514,9 @@ loop3:
 	VFMADD231PS  Z29, Z30, Z5
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop3
 
@@ -9011,8 +9525,8 @@ rest3:
 	JZ   end3
 
 last3:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   20(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9031,6 +9545,7 @@ last3:
 	JNZ          last3
 
 end3:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole3
@@ -9261,6 +9776,26 @@ zero4:
 	VPXORD Z7, Z7, Z7
 
 sum4:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched4
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched4:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -9268,12 +9803,13 @@ sum4:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest4
 
 loop4:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   28(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9292,8 +9828,8 @@ loop4:
 	VFMADD231PS  Z29, Z31, Z7
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   28(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9312,8 +9848,8 @@ loop4:
 	VFMADD231PS  Z29, Z31, Z7
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   28(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9332,8 +9868,8 @@ loop4:
 	VFMADD231PS  Z29, Z31, Z7
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   28(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9352,9 +9888,9 @@ loop4:
 	VFMADD231PS  Z29, Z31, Z7
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop4
 
@@ -9363,8 +9899,8 @@ rest4:
 	JZ   end4
 
 last4:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   28(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9386,6 +9922,7 @@ last4:
 	JNZ          last4
 
 end4:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole4
@@ -9655,6 +10192,29 @@ zero5:
 	VPXORD Z9, Z9, Z9
 
 sum5:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched5
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched5:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -9662,12 +10222,13 @@ sum5:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest5
 
 loop5:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   36(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9689,8 +10250,8 @@ loop5:
 	VFMADD231PS  Z29, Z30, Z9
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   36(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9712,8 +10273,8 @@ loop5:
 	VFMADD231PS  Z29, Z30, Z9
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   36(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9735,8 +10296,8 @@ loop5:
 	VFMADD231PS  Z29, Z30, Z9
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   36(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9758,9 +10319,9 @@ loop5:
 	VFMADD231PS  Z29, Z30, Z9
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop5
 
@@ -9769,8 +10330,8 @@ rest5:
 	JZ   end5
 
 last5:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   36(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -9795,6 +10356,7 @@ last5:
 	JNZ          last5
 
 end5:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole5
@@ -10103,6 +10665,32 @@ zero6:
 	VPXORD Z11, Z11, Z11
 
 sum6:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched6
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched6:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -10110,12 +10698,13 @@ sum6:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest6
 
 loop6:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   44(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10140,8 +10729,8 @@ loop6:
 	VFMADD231PS  Z29, Z31, Z11
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   44(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10166,8 +10755,8 @@ loop6:
 	VFMADD231PS  Z29, Z31, Z11
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   44(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10192,8 +10781,8 @@ loop6:
 	VFMADD231PS  Z29, Z31, Z11
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   44(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10218,9 +10807,9 @@ loop6:
 	VFMADD231PS  Z29, Z31, Z11
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop6
 
@@ -10229,8 +10818,8 @@ rest6:
 	JZ   end6
 
 last6:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   44(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10258,6 +10847,7 @@ last6:
 	JNZ          last6
 
 end6:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole6
@@ -10605,6 +11195,35 @@ zero7:
 	VPXORD Z13, Z13, Z13
 
 sum7:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched7
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched7:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -10612,12 +11231,13 @@ sum7:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest7
 
 loop7:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   52(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10645,8 +11265,8 @@ loop7:
 	VFMADD231PS  Z29, Z30, Z13
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   52(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10674,8 +11294,8 @@ loop7:
 	VFMADD231PS  Z29, Z30, Z13
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   52(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10703,8 +11323,8 @@ loop7:
 	VFMADD231PS  Z29, Z30, Z13
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   52(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10732,9 +11352,9 @@ loop7:
 	VFMADD231PS  Z29, Z30, Z13
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop7
 
@@ -10743,8 +11363,8 @@ rest7:
 	JZ   end7
 
 last7:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   52(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -10775,6 +11395,7 @@ last7:
 	JNZ          last7
 
 end7:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole7
@@ -11161,6 +11782,38 @@ zero8:
 	VPXORD Z15, Z15, Z15
 
 sum8:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched8
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched8:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -11168,12 +11821,13 @@ sum8:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest8
 
 loop8:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   60(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11204,8 +11858,8 @@ loop8:
 	VFMADD231PS  Z29, Z31, Z15
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   60(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11236,8 +11890,8 @@ loop8:
 	VFMADD231PS  Z29, Z31, Z15
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   60(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11268,8 +11922,8 @@ loop8:
 	VFMADD231PS  Z29, Z31, Z15
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   60(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11300,9 +11954,9 @@ loop8:
 	VFMADD231PS  Z29, Z31, Z15
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop8
 
@@ -11311,8 +11965,8 @@ rest8:
 	JZ   end8
 
 last8:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   60(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11346,6 +12000,7 @@ last8:
 	JNZ          last8
 
 end8:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole8
@@ -11771,6 +12426,41 @@ zero9:
 	VPXORD Z17, Z17, Z17
 
 sum9:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched9
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched9:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -11778,12 +12468,13 @@ sum9:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest9
 
 loop9:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   68(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11817,8 +12508,8 @@ loop9:
 	VFMADD231PS  Z29, Z30, Z17
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   68(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11852,8 +12543,8 @@ loop9:
 	VFMADD231PS  Z29, Z30, Z17
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   68(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11887,8 +12578,8 @@ loop9:
 	VFMADD231PS  Z29, Z30, Z17
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   68(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11922,9 +12613,9 @@ loop9:
 	VFMADD231PS  Z29, Z30, Z17
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop9
 
@@ -11933,8 +12624,8 @@ rest9:
 	JZ   end9
 
 last9:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   68(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -11971,6 +12662,7 @@ last9:
 	JNZ          last9
 
 end9:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole9
@@ -12435,6 +13127,44 @@ zero10:
 	VPXORD Z19, Z19, Z19
 
 sum10:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched10
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched10:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -12442,12 +13172,13 @@ sum10:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest10
 
 loop10:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   76(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -12484,8 +13215,8 @@ loop10:
 	VFMADD231PS  Z29, Z31, Z19
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   76(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -12522,8 +13253,8 @@ loop10:
 	VFMADD231PS  Z29, Z31, Z19
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   76(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -12560,8 +13291,8 @@ loop10:
 	VFMADD231PS  Z29, Z31, Z19
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   76(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -12598,9 +13329,9 @@ loop10:
 	VFMADD231PS  Z29, Z31, Z19
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop10
 
@@ -12609,8 +13340,8 @@ rest10:
 	JZ   end10
 
 last10:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   76(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -12650,6 +13381,7 @@ last10:
 	JNZ          last10
 
 end10:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole10
@@ -13153,6 +13885,47 @@ zero11:
 	VPXORD Z21, Z21, Z21
 
 sum11:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched11
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched11:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -13160,12 +13933,13 @@ sum11:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest11
 
 loop11:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   84(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -13205,8 +13979,8 @@ loop11:
 	VFMADD231PS  Z29, Z30, Z21
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   84(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -13246,8 +14020,8 @@ loop11:
 	VFMADD231PS  Z29, Z30, Z21
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   84(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -13287,8 +14061,8 @@ loop11:
 	VFMADD231PS  Z29, Z30, Z21
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   84(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -13328,9 +14102,9 @@ loop11:
 	VFMADD231PS  Z29, Z30, Z21
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop11
 
@@ -13339,8 +14113,8 @@ rest11:
 	JZ   end11
 
 last11:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   84(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -13383,6 +14157,7 @@ last11:
 	JNZ          last11
 
 end11:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole11
@@ -13925,6 +14700,50 @@ zero12:
 	VPXORD Z23, Z23, Z23
 
 sum12:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched12
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched12:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -13932,12 +14751,13 @@ sum12:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest12
 
 loop12:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   92(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -13980,8 +14800,8 @@ loop12:
 	VFMADD231PS  Z29, Z31, Z23
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   92(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -14024,8 +14844,8 @@ loop12:
 	VFMADD231PS  Z29, Z31, Z23
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   92(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -14068,8 +14888,8 @@ loop12:
 	VFMADD231PS  Z29, Z31, Z23
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   92(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -14112,9 +14932,9 @@ loop12:
 	VFMADD231PS  Z29, Z31, Z23
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop12
 
@@ -14123,8 +14943,8 @@ rest12:
 	JZ   end12
 
 last12:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   92(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -14170,6 +14990,7 @@ last12:
 	JNZ          last12
 
 end12:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole12
@@ -14751,6 +15572,53 @@ zero13:
 	VPXORD Z25, Z25, Z25
 
 sum13:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched13
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched13:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -14758,12 +15626,13 @@ sum13:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest13
 
 loop13:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   100(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -14809,8 +15678,8 @@ loop13:
 	VFMADD231PS  Z29, Z30, Z25
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   100(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -14856,8 +15725,8 @@ loop13:
 	VFMADD231PS  Z29, Z30, Z25
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   100(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -14903,8 +15772,8 @@ loop13:
 	VFMADD231PS  Z29, Z30, Z25
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   100(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -14950,9 +15819,9 @@ loop13:
 	VFMADD231PS  Z29, Z30, Z25
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop13
 
@@ -14961,8 +15830,8 @@ rest13:
 	JZ   end13
 
 last13:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   100(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -15011,6 +15880,7 @@ last13:
 	JNZ          last13
 
 end13:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole13
@@ -15631,6 +16501,56 @@ zero14:
 	VPXORD Z27, Z27, Z27
 
 sum14:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched14
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       R8, SI
+
+fetched14:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -15638,12 +16558,13 @@ sum14:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest14
 
 loop14:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   108(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -15692,8 +16613,8 @@ loop14:
 	VFMADD231PS  Z29, Z31, Z27
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   108(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -15742,8 +16663,8 @@ loop14:
 	VFMADD231PS  Z29, Z31, Z27
 	ADDQ         R9, BX
 	PREFETCHT1   64(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   108(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -15792,8 +16713,8 @@ loop14:
 	VFMADD231PS  Z29, Z31, Z27
 	ADDQ         R9, BX
 	PREFETCHT1   128(SI)
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   108(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -15842,9 +16763,9 @@ loop14:
 	VFMADD231PS  Z29, Z31, Z27
 	ADDQ         R9, BX
 	PREFETCHT1   192(SI)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop14
 
@@ -15853,8 +16774,8 @@ rest14:
 	JZ   end14
 
 last14:
-	PREFETCHT1   128(CX)
-	PREFETCHT1   192(CX)
+	PREFETCHT1   (CX)(DI*1)
+	PREFETCHT1   64(CX)(DI*1)
 	PREFETCHT0   108(BX)
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -15906,6 +16827,7 @@ last14:
 	JNZ          last14
 
 end14:
+	MOVQ             t+0(FP), DI
 	MOVQ             SI, 152(DI)
 	CMPQ             120(DI), $0x00
 	JEQ              whole14
@@ -16819,8 +17741,14 @@ loop:
 
 // func tiles256(t *tileArgs)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tiles256(SB), NOSPLIT, $0-8
+TEXT ·tiles256(SB), NOSPLIT, $24-8
 	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DX
+	MOVQ DX, (SP)
+	MOVQ 168(DI), DX
+	MOVQ DX, 8(SP)
+	MOVQ 176(DI), DX
+	MOVQ DX, 16(SP)
 	MOVQ 16(DI), R9
 	LEAQ (R9)(R9*2), R10
 	LEAQ (R10)(R9*2), R11
@@ -16900,6 +17828,7 @@ sum1:
 	IMUL3Q $0x01, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest1
 
@@ -16933,14 +17862,14 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	PREFETCHT0   (DX)(R10*1)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed1
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed1:
 	SUBQ $0x04, AX
@@ -16962,6 +17891,7 @@ last1:
 	JNZ          last1
 
 end1:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -17079,6 +18009,7 @@ sum2:
 	IMUL3Q $0x02, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest2
 
@@ -17124,14 +18055,14 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	PREFETCHT0   (DX)(R10*1)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed2
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed2:
 	SUBQ $0x04, AX
@@ -17156,6 +18087,7 @@ last2:
 	JNZ          last2
 
 end2:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -17299,6 +18231,7 @@ sum3:
 	IMUL3Q $0x03, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest3
 
@@ -17356,14 +18289,14 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	PREFETCHT0   (DX)(R10*1)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed3
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed3:
 	SUBQ $0x04, AX
@@ -17391,6 +18324,7 @@ last3:
 	JNZ          last3
 
 end3:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -17560,6 +18494,7 @@ sum4:
 	IMUL3Q $0x04, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest4
 
@@ -17629,14 +18564,14 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	PREFETCHT0   (DX)(R10*1)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed4
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed4:
 	SUBQ $0x04, AX
@@ -17667,6 +18602,7 @@ last4:
 	JNZ          last4
 
 end4:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -17862,6 +18798,7 @@ sum5:
 	IMUL3Q $0x05, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest5
 
@@ -17943,14 +18880,14 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	PREFETCHT0   (DX)(R10*1)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed5
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed5:
 	SUBQ $0x04, AX
@@ -17984,6 +18921,7 @@ last5:
 	JNZ          last5
 
 end5:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -18205,6 +19143,7 @@ sum6:
 	IMUL3Q $0x06, R9, DX
 	ADDQ   BX, DX
 	MOVQ   152(DI), SI
+	MOVQ   184(DI), DI
 	SUBQ   $0x04, AX
 	JL     rest6
 
@@ -18298,14 +19237,14 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	PREFETCHT0   (DX)(R10*1)
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	ADDQ         $0x10, BX
 	LEAQ         (DX)(R9*4), DX
 	TESTQ        $+12, AX
 	JNZ          aimed6
-	SUBQ         176(DI), DX
+	SUBQ         16(SP), DX
 
 aimed6:
 	SUBQ $0x04, AX
@@ -18342,6 +19281,7 @@ last6:
 	JNZ          last6
 
 end6:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -18530,8 +19470,14 @@ done6:
 
 // func tilesT256(t *tileArgs)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tilesT256(SB), NOSPLIT, $0-8
+TEXT ·tilesT256(SB), NOSPLIT, $24-8
 	MOVQ t+0(FP), DI
+	MOVQ 160(DI), DX
+	MOVQ DX, (SP)
+	MOVQ 168(DI), DX
+	MOVQ DX, 8(SP)
+	MOVQ 176(DI), DX
+	MOVQ DX, 16(SP)
 	MOVQ 16(DI), R9
 
 next:
@@ -18607,6 +19553,7 @@ sum1:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest1
 
@@ -18640,9 +19587,9 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	ADDQ         R9, BX
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop1
 
@@ -18662,6 +19609,7 @@ last1:
 	JNZ          last1
 
 end1:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -18776,6 +19724,7 @@ sum2:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest2
 
@@ -18821,9 +19770,9 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	ADDQ         R9, BX
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop2
 
@@ -18846,6 +19795,7 @@ last2:
 	JNZ          last2
 
 end2:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -18986,6 +19936,7 @@ sum3:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest3
 
@@ -19043,9 +19994,9 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	ADDQ         R9, BX
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop3
 
@@ -19071,6 +20022,7 @@ last3:
 	JNZ          last3
 
 end3:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -19237,6 +20189,7 @@ sum4:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest4
 
@@ -19306,9 +20259,9 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	ADDQ         R9, BX
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop4
 
@@ -19337,6 +20290,7 @@ last4:
 	JNZ          last4
 
 end4:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -19529,6 +20483,7 @@ sum5:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest5
 
@@ -19610,9 +20565,9 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	ADDQ         R9, BX
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop5
 
@@ -19644,6 +20599,7 @@ last5:
 	JNZ          last5
 
 end5:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI
@@ -19862,6 +20818,7 @@ sum6:
 	MOVQ 24(DI), CX
 	MOVQ 32(DI), R8
 	MOVQ 152(DI), SI
+	MOVQ 184(DI), DI
 	SUBQ $0x04, AX
 	JL   rest6
 
@@ -19955,9 +20912,9 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	ADDQ         R9, BX
-	ADDQ         168(DI), SI
-	CMPQ         SI, 160(DI)
-	CMOVQHI      160(DI), SI
+	ADDQ         8(SP), SI
+	CMPQ         SI, (SP)
+	CMOVQHI      (SP), SI
 	SUBQ         $0x04, AX
 	JGE          loop6
 
@@ -19992,6 +20949,7 @@ last6:
 	JNZ          last6
 
 end6:
+	MOVQ   t+0(FP), DI
 	MOVQ   SI, 152(DI)
 	MOVQ   40(DI), SI
 	ADDQ   136(DI), SI

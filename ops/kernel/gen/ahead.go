@@ -19,24 +19,39 @@ func (s *isa) aheadLines() int {
 
 // nextPanel asks for the vectors of B in the panel to the right and, where A is read by columns, for those of
 // the tile below. Where B lies in place its rows are far apart, so that the processor sees no pattern in the
-// two lines that each row begins a panel with.
+// two lines that each row begins a panel with. Where B is packed and comes from far, the processor foresees the
+// lines, but only a few of them.
 func (s *isa) nextPanel(mr int, transposed bool) {
 	if !s.wide() {
 		return
 	}
-	s.c.PREFETCHT1(at(rB, 2*cacheLine))
-	s.c.PREFETCHT1(at(rB, 3*cacheLine))
+	for line := range 2 {
+		s.c.PREFETCHT1(operand.Mem{Base: rB, Index: rNextB, Scale: 1, Disp: line * cacheLine})
+	}
 	if transposed {
 		s.c.PREFETCHT0(at(rA, 4*(2*mr-1)))
 	}
 }
 
+// fetchC asks for the lines of C that the tile will write, if the caller wants that.
+func (s *isa) fetchC(mr int) {
+	if !s.wide() {
+		return
+	}
+	c, there := s.c, labels(mr)("fetched")
+	c.CMPQ(at(rArgs, argFetchC), operand.Imm(0))
+	c.JEQ(operand.LabelRef(there))
+	s.loadC()
+	s.eachRow(mr, rC, rLdb, func(m operand.Mem, _ int, _ reg.VecPhysical) { c.PREFETCHT0(m) })
+	c.Label(there)
+}
+
 // moveAhead moves rC on by what four steps have fetched, up to the last place. Without anything to fetch the
 // step is 0.
 func (s *isa) moveAhead() {
-	s.c.ADDQ(at(rArgs, argAheadStep), rC)
-	s.c.CMPQ(rC, at(rArgs, argAheadLast))
-	s.c.CMOVQHI(at(rArgs, argAheadLast), rC)
+	s.c.ADDQ(s.loopArg(argAheadStep), rC)
+	s.c.CMPQ(rC, s.loopArg(argAheadLast))
+	s.c.CMOVQHI(s.loopArg(argAheadLast), rC)
 }
 
 // fetch emits the function that asks for a short piece of memory at once.

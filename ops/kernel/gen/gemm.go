@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -37,6 +38,7 @@ type isa struct {
 	// window is a table of 32 ones and 32 zeros (of 32 bits each). A mask of n lanes starts n
 	// before its middle. Only AVX2 needs it.
 	window operand.Mem
+	stack  operand.Mem // of the function being written
 }
 
 // Byte offsets of the fields of the Go type tileArgs.
@@ -64,6 +66,8 @@ const (
 	argAheadLast
 	argAheadStep
 	argRewindA
+	argNextB
+	argFetchC
 )
 
 // Bits of tileArgs.flags.
@@ -74,12 +78,29 @@ const (
 )
 
 // General registers of the tile functions. R9 to R15 hold odd multiples of lda when A is read by
-// rows; BP stays with Go.
+// rows; BP stays with Go. While a tile sums over k, the register of the arguments holds argNextB, and
+// the stack holds loopArgs.
 var (
 	rK, rA, rB, rLdb = reg.RAX, reg.RBX, reg.RCX, reg.R8
 	rTmp, rC, rArgs  = reg.RDX, reg.RSI, reg.RDI
+	rNextB           = rArgs
 	rMul             = []reg.Register{reg.R9, reg.R10, reg.R11, reg.R12, reg.R13, reg.R14, reg.R15}
 )
+
+// loopArgs are the arguments that are read while a tile sums over k.
+var loopArgs = []int{argAheadLast, argAheadStep, argRewindA}
+
+// keepLoopArgs copies loopArgs to the stack.
+func (s *isa) keepLoopArgs() {
+	s.stack = s.c.AllocLocal(8 * len(loopArgs))
+	for _, arg := range loopArgs {
+		s.c.MOVQ(at(rArgs, arg), rTmp)
+		s.c.MOVQ(rTmp, s.loopArg(arg))
+	}
+}
+
+// loopArg is where one of loopArgs is on the stack.
+func (s *isa) loopArg(arg int) operand.Mem { return s.stack.Offset(8 * slices.Index(loopArgs, arg)) }
 
 // maskWindow emits the table that AVX2 masks are read from.
 func maskWindow(c *build.Context) operand.Mem {
@@ -109,7 +130,8 @@ func (s *isa) tiles(transposed bool) {
 	}
 	function(c, name, "func(t *tileArgs)", name+" "+doc)
 	c.Pragma("noescape")
-	c.Load(c.Param("t"), rArgs)
+	load(c, "t", rArgs)
+	s.keepLoopArgs()
 	c.MOVQ(at(rArgs, argLda), rMul[0])
 	if !transposed {
 		for i := 1; 2*i+1 < s.rows; i++ {
@@ -120,6 +142,7 @@ func (s *isa) tiles(transposed bool) {
 	for mr := 1; mr <= s.rows; mr++ {
 		c.Label(fmt.Sprintf("tile%d", mr))
 		s.start(mr)
+		s.fetchC(mr)
 		s.sum(mr, transposed)
 		if s.wide() {
 			s.tail(mr, transposed)

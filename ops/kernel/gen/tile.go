@@ -55,6 +55,7 @@ func (s *isa) sum(mr int, transposed bool) {
 		c.ADDQ(rA, rTmp)
 	}
 	c.MOVQ(at(rArgs, argAhead), rC)
+	c.MOVQ(at(rArgs, argNextB), rNextB)
 	step := func(u int) {
 		s.nextPanel(mr, transposed)
 		s.step(mr, func(i int) operand.Mem { return addressA(rA, i, u, transposed) })
@@ -92,6 +93,7 @@ func (s *isa) sum(mr int, transposed bool) {
 	c.DECQ(rK)
 	c.JNZ(operand.LabelRef(label("last")))
 	c.Label(label("end"))
+	load(c, "t", rArgs)
 	c.MOVQ(rC, at(rArgs, argAhead))
 }
 
@@ -103,7 +105,7 @@ func (s *isa) aimPrefetch(label string) {
 	c.LEAQ(operand.Mem{Base: rTmp, Index: rMul[0], Scale: 4}, rTmp)
 	c.TESTQ(operand.I32(12), rK) // k left in fours
 	c.JNZ(operand.LabelRef(label))
-	c.SUBQ(at(rArgs, argRewindA), rTmp)
+	c.SUBQ(s.loopArg(argRewindA), rTmp)
 	c.Label(label)
 }
 
