@@ -9,11 +9,11 @@ import (
 // phase is the round of a program's phase.
 type phase struct {
 	workers []Worker
-	work    []item // those of the start, and behind them room for what is given away
-	first   int    // items of the start
+	work    []item // those of the start, worker by worker, and behind them room for what is given away
+	bounds  []int  // of every worker's first item, and of what is given away
 	spare   int    // items that can be given away
 
-	size atomic.Int32
+	size atomic.Int32    // items so far
 	mu   sync.Mutex      // who gives
 	_    [cacheLine]byte // another phase counts elsewhere
 }
@@ -51,53 +51,67 @@ func (s *schedule) rounds(workers []Worker) []round {
 	return rounds
 }
 
-// newPhase lists first the chains, which are long, then everything else, which fills the gaps.
+// newPhase lists for every worker first its share of the chains, which are long, then that of everything else, which
+// fills the gaps.
 func newPhase(tasks []*task, workers []Worker) *phase {
 	ph := &phase{workers: workers}
 	chains := map[int][]*task{} // by parts
 	var order []int
+	var alone []item
 	for _, t := range tasks {
-		if !t.Rows {
+		switch {
+		case !t.Rows:
+			alone = append(alone, ph.items([]*task{t}, t.Parts, max(1, t.Group), 1)...)
 			continue
-		}
-		if chains[t.Parts] == nil {
+		case chains[t.Parts] == nil:
 			order = append(order, t.Parts)
 		}
 		chains[t.Parts] = append(chains[t.Parts], t)
 	}
+	var lists [][]item
 	for _, parts := range order {
 		turns := 1
 		if parts >= together*len(workers) {
 			turns = together
 		}
-		ph.add(&chain{chains[parts], aheadOf(chains[parts], turns)}, parts, turns)
+		lists = append(lists, ph.items(chains[parts], parts, turns, turns))
 	}
-	for _, t := range tasks {
-		if !t.Rows {
-			alone := []*task{t}
-			ph.add(&chain{alone, aheadOf(alone, 1)}, t.Parts, max(1, t.Group))
+	lists = append(lists, alone)
+	for w := range workers {
+		ph.bounds = append(ph.bounds, len(ph.work))
+		for _, all := range lists {
+			ph.work = append(ph.work, all[len(all)*w/len(workers):len(all)*(w+1)/len(workers)]...)
 		}
 	}
-	ph.first = len(ph.work)
-	ph.work = slices.Grow(ph.work, ph.spare)[:ph.first+ph.spare]
+	n := len(ph.work)
+	ph.bounds = append(ph.bounds, n)
+	ph.work = slices.Grow(ph.work, ph.spare)[:n+ph.spare]
 	return ph
 }
 
-// add makes items of so many parts.
-func (ph *phase) add(c *chain, parts, turns int) {
-	for from := 0; from < parts; from += turns {
-		to := min(from+turns, parts)
-		ph.work = append(ph.work, item{chain: c, from: from, to: to})
+// items cuts the parts of a chain in items of so many, of which some take turns.
+func (ph *phase) items(tasks []*task, parts, each, turns int) (all []item) {
+	c := &chain{tasks, aheadOf(tasks, turns)}
+	for from := 0; from < parts; from += each {
+		to := min(from+each, parts)
+		all = append(all, item{chain: c, from: from, to: to})
 		ph.spare += to - from - 1
 	}
+	return all
 }
 
 func (ph *phase) begin() int {
-	ph.size.Store(int32(ph.first))
-	return ph.first
+	first := ph.bounds[len(ph.workers)]
+	ph.size.Store(int32(first))
+	return first
 }
 
-func (ph *phase) items() int { return int(ph.size.Load()) }
+func (ph *phase) queue(i int) (from, to int) {
+	if i < len(ph.workers) {
+		return ph.bounds[i], ph.bounds[i+1]
+	}
+	return ph.bounds[i], int(ph.size.Load())
+}
 
 // run does an item, but for what it hands on to workers who have none.
 func (ph *phase) run(i, worker int) {

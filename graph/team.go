@@ -11,8 +11,10 @@ import (
 // Team is a fixed set of workers that do rounds of work together. The caller is worker 0.
 //
 // A round ends when all of its items are done, whoever did them: a worker that is late, because it slept or
-// because its core went to another process, keeps nobody waiting as long as it holds no item. A worker that finds
-// none spins briefly, then sleeps, so that an idle team costs nothing and a lost core is not fought over.
+// because its core went to another process, keeps nobody waiting as long as it holds no item. A worker comes first
+// to items of its own, the same in every round of a kind, whose data its caches may still hold, then to those of
+// others. One that finds none spins briefly, then sleeps, so that an idle team costs nothing and a lost core is not
+// fought over.
 type Team struct {
 	size   int
 	loop   loop    // of Do, kept so that Do allocates nothing
@@ -22,9 +24,9 @@ type Team struct {
 
 	_      [cacheLine]byte // all workers write below
 	now    atomic.Pointer[round]
-	ticket atomic.Uint64 // rounds so far, and the next item of this one in the low half
+	queues []queue // one for each worker, and one for items that are handed on
 	_      [cacheLine]byte
-	left   atomic.Int32 // items of the round that are not done
+	left   atomic.Int32 // items of the round that are not done, and one more until all queues are open
 	hungry atomic.Int32 // workers without an item
 	_      [cacheLine]byte
 
@@ -37,10 +39,16 @@ type Team struct {
 type round interface {
 	// begin makes the round ready and gives the number of its items.
 	begin() int
-	// items is their number, which may grow while one of them is under way.
-	items() int
+	// queue is the items of a queue, from one up to another. The last queue may grow while an item is under way.
+	queue(i int) (from, to int)
 	// run does one of them.
 	run(item, worker int)
+}
+
+// queue hands out items.
+type queue struct {
+	ticket atomic.Uint64 // rounds so far, and the next item in the low half
+	_      [cacheLine - 8]byte
 }
 
 // patience bounds the busy wait. What lies between two programs of a small model is shorter, and waking a
@@ -59,11 +67,12 @@ func NewTeam(n int) *Team {
 	if n < 1 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	t := &Team{size: n}
+	t := &Team{size: n, queues: make([]queue, n+1)}
 	t.cond = sync.NewCond(&t.mu)
+	t.loop.workers = n
 	t.loop.rounds[0] = &t.loop
 	t.now.Store(&t.loop.rounds[0])
-	t.ticket.Store(noItem)
+	t.closeQueues(0)
 	for w := 1; w < n; w++ {
 		go t.serve(w)
 	}
@@ -99,16 +108,22 @@ func (t *Team) run(rounds []round) {
 // advance begins the next round that has items, or ends the workload. All items of the round before are done, so
 // nobody else is here.
 func (t *Team) advance() {
-	next := (t.ticket.Load()>>32 + 1) << 32
-	t.ticket.Store(next | noItem) // who has read the ticket of the round before gets nothing of the next with it
-	for len(t.rest) > 0 {
+	for {
+		number := t.queues[0].ticket.Load()>>32 + 1
+		t.closeQueues(number)
+		if len(t.rest) == 0 {
+			break
+		}
 		r := &t.rest[0]
 		t.rest = t.rest[1:]
-		if n := (*r).begin(); n > 0 {
-			t.left.Store(int32(n))
-			t.now.Store(r)
-			t.ticket.Store(next) // from here on there is something to take
-			t.wake()
+		t.left.Store(int32((*r).begin()) + 1)
+		t.now.Store(r)
+		for i := range t.queues {
+			from, _ := (*r).queue(i)
+			t.queues[i].ticket.Store(number<<32 | uint64(from)) // from here on there is something to take
+		}
+		t.wake()
+		if t.left.Add(-1) > 0 {
 			return
 		}
 	}
@@ -118,10 +133,17 @@ func (t *Team) advance() {
 	t.wake()
 }
 
+// closeQueues begins a round of this number: who has read a ticket of the round before gets nothing with it.
+func (t *Team) closeQueues(number uint64) {
+	for i := range t.queues {
+		t.queues[i].ticket.Store(number<<32 | noItem)
+	}
+}
+
 // serve does items: worker 0 until the workload is over, the others until the team is closed.
 func (t *Team) serve(worker int) {
 	for {
-		r, item := t.take()
+		r, item := t.take(worker)
 		if r == nil {
 			if r, item = t.await(worker); r == nil {
 				return
@@ -134,20 +156,28 @@ func (t *Team) serve(worker int) {
 	}
 }
 
-// take takes an item; nil if there is none. Between two rounds a ticket stands for nothing, so one that is the
-// same when it is taken as when it was read is of the round that was read in between.
-func (t *Team) take() (round, int) {
-	for {
-		ticket := t.ticket.Load()
-		if ticket&noItem == noItem {
-			return nil, 0
-		}
-		r, item := *t.now.Load(), int(ticket&noItem)
-		if item >= r.items() {
-			return nil, 0
-		}
-		if t.ticket.CompareAndSwap(ticket, ticket+1) {
+// take takes an item, of the worker's own queue if there is one; nil if there is none.
+func (t *Team) take(worker int) (round, int) {
+	for i := range t.size {
+		if r, item := t.takeFrom((worker + i) % t.size); r != nil {
 			return r, item
+		}
+	}
+	return t.takeFrom(t.size)
+}
+
+// takeFrom takes the next item of a queue. Between two rounds a ticket stands for nothing, so one that is the
+// same when it is taken as when it was read is of the round that was read in between.
+func (t *Team) takeFrom(queue int) (round, int) {
+	q := &t.queues[queue]
+	for {
+		ticket := q.ticket.Load()
+		r := *t.now.Load()
+		if _, to := r.queue(queue); ticket&noItem >= uint64(to) {
+			return nil, 0
+		}
+		if q.ticket.CompareAndSwap(ticket, ticket+1) {
+			return r, int(ticket & noItem)
 		}
 	}
 }
@@ -157,7 +187,7 @@ func (t *Team) await(worker int) (r round, item int) {
 	t.hungry.Add(1)
 	defer t.hungry.Add(-1)
 	for begun := time.Now(); time.Since(begun) < patience; pause(pauses) {
-		if r, item = t.take(); r != nil || t.over(worker) {
+		if r, item = t.take(worker); r != nil || t.over(worker) {
 			return r, item
 		}
 	}
@@ -166,7 +196,7 @@ func (t *Team) await(worker int) (r round, item int) {
 	t.sleepers.Add(1)
 	defer t.sleepers.Add(-1)
 	for {
-		if r, item = t.take(); r != nil || t.over(worker) {
+		if r, item = t.take(worker); r != nil || t.over(worker) {
 			return r, item
 		}
 		t.cond.Wait()
@@ -175,7 +205,16 @@ func (t *Team) await(worker int) (r round, item int) {
 
 // starving says whether somebody waits for an item and there is none.
 func (t *Team) starving() bool {
-	return t.hungry.Load() > 0 && int(t.ticket.Load()&noItem) >= (*t.now.Load()).items()
+	if t.hungry.Load() == 0 {
+		return false
+	}
+	r := *t.now.Load()
+	for i := range t.queues {
+		if _, to := r.queue(i); t.queues[i].ticket.Load()&noItem < uint64(to) {
+			return false
+		}
+	}
+	return true
 }
 
 // over says whether a worker need not wait for items.

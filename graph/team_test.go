@@ -112,7 +112,7 @@ func TestPartsAreHandedOn(t *testing.T) {
 	ph := roundsOf(team,
 		&task{Task: Task{Parts: 2, Rows: true, Run: untilHungry}},
 		&task{Task: Task{Parts: 2, Rows: true, Run: func(int, *Worker) { meet(&chain) }}})[0].(*phase)
-	ph.work[0].to, ph.first = 2, 1 // one item of both
+	ph.work[0].to, ph.bounds = 2, []int{0, 1, 1} // one item of both
 	team.claim()
 	team.run([]round{ph})
 
