@@ -28,6 +28,7 @@ type tileArgs struct {
 	rewindA          int     // from where sixteen rows of A end in a line of each to the first row's next line, in bytes
 	nextB            int     // from a row of B to that of the panel that is fetched meanwhile, in bytes
 	fetchC           int     // whether a tile asks for the lines that it will write: 0 or 1
+	stepA            int     // bytes between tiles of A, by columns, beside those of their rows
 }
 
 const (
@@ -106,8 +107,9 @@ func (s *vectorProduct) run() {
 func (s *vectorProduct) block(i0, i1, k0, kc int) {
 	rows := i1 - i0
 	tiles := (rows + s.rows - 1) / s.rows
-	a, lda := s.blockA(i0, rows, k0, kc)
 	t := &s.t
+	t.stepA = 0
+	a, lda := s.blockA(i0, rows, k0, kc)
 	t.rewindA = 16*4*lda - 64
 	t.k, t.lda, t.ldc, t.ldd = kc, 4*lda, 4*s.ldc, 4*s.e.LdAddend
 	t.fetchC = 0
@@ -117,15 +119,16 @@ func (s *vectorProduct) block(i0, i1, k0, kc int) {
 	for j := s.n0; j < s.n1; j += PanelWidth {
 		w := min(PanelWidth, s.n1-j)
 		b, ldb := s.panel(j, w, k0, kc, rows)
-		t.ldb, t.nextB = 4*ldb, 4*PanelWidth
-		if s.layout == byPanels && kc >= farK {
-			t.nextB = 4 * s.k * PanelWidth
-		}
+		t.ldb = 4 * ldb
 		for h := 0; h < w; h += s.width() {
 			t.a, t.b, t.c = a, offset(b, h), offset(unsafe.SliceData(s.c), i0*s.ldc+j+h)
 			t.rows, t.big, t.small = rows/tiles+1, rows%tiles, tiles-rows%tiles
 			t.doneA, t.doneC, t.doneD = 0, 0, 0
 			t.cols = min(w-h, s.width())
+			t.nextB = 4 * s.width()
+			if s.layout == byPanels && kc >= farK && h+s.width() == PanelWidth {
+				t.nextB = 4 * (s.k*PanelWidth - h)
+			}
 			s.epilogue(k0 == 0, i0, j+h)
 			s.tiles()
 		}
@@ -181,17 +184,16 @@ func (s *vectorProduct) tiles() {
 // What is copied was found by measurement. A tile of 14 × 32 reads its operands so seldom that only
 // rows of A with a distance of whole pages, which share the sets of the first-level cache, are worth
 // it (a third faster at lda = 1024); copies of B and of Aᵀ cost 2 to 10 %. A tile of 6 × 16 reads B
-// twice as often and uses half of each cache line, and gains a third from copies at large distances.
+// twice as often and gains a third from copies at large distances. Of Aᵀ it needs a third of each cache
+// line, and gains a sixth from a copy in which these pieces lie side by side.
 
-// copyA tells whether to copy a block of A: never for a single panel of B.
+// copyA tells whether to copy a block of A: never for few panels of B.
 func (s *vectorProduct) copyA() bool {
-	switch {
-	case s.n1-s.n0 <= PanelWidth:
-		return false
-	case !s.transposed:
-		return s.lda%1024 == 0
+	panels := panels(s.n1 - s.n0)
+	if s.transposed {
+		return s.rows == tileRows256 && panels > 2
 	}
-	return s.rows == tileRows256 && s.lda%512 == 0
+	return s.lda%1024 == 0 && panels > 1
 }
 
 // copyB tells whether to copy a panel of B [k,n] that rows rows of A are multiplied with. A ragged
@@ -202,19 +204,37 @@ func (s *vectorProduct) copyB(w, rows int) bool {
 
 // blockA returns where the block of A is and its leading dimension, in place or in a copy.
 func (s *vectorProduct) blockA(i0, rows, k0, kc int) (*float32, int) {
-	off, lines, length := i0*s.lda+k0, rows, kc
-	if s.transposed {
-		off, lines, length = k0*s.lda+i0, kc, rows
-	}
-	if !s.copyA() {
-		return offset(unsafe.SliceData(s.a), off), s.lda
+	switch {
+	case !s.copyA() && s.transposed:
+		return offset(unsafe.SliceData(s.a), k0*s.lda+i0), s.lda
+	case !s.copyA():
+		return offset(unsafe.SliceData(s.a), i0*s.lda+k0), s.lda
+	case s.transposed:
+		return s.copyTiles(i0, rows, k0, kc), tileRows256
 	}
 	dst, _ := s.buffers()
-	ld := (length+line-1)/line*line | line // an odd number of lines
-	for i := range lines {
-		copy(dst[i*ld:i*ld+length], s.a[off+i*s.lda:])
+	ld := (kc+line-1)/line*line | line // an odd number of lines
+	for i := range rows {
+		copy(dst[i*ld:i*ld+kc], s.a[(i0+i)*s.lda+k0:])
 	}
 	return unsafe.SliceData(dst), ld
+}
+
+// copyTiles copies a block of Aᵀ tile by tile and says how far apart they are.
+func (s *vectorProduct) copyTiles(i0, rows, k0, kc int) *float32 {
+	dst, _ := s.buffers()
+	step := kc * tileRows256
+	tiles := (rows + tileRows256 - 1) / tileRows256
+	for i, from := 0, 0; i < tiles; i++ {
+		n := rows / tiles
+		if i < rows%tiles {
+			n++
+		}
+		packTall256(&dst[i*step+from], &s.a[k0*s.lda+i0+from], 4*s.lda, kc, n)
+		from += n
+	}
+	s.t.stepA = 4 * step
+	return unsafe.SliceData(dst)
 }
 
 // panel returns where w columns of B from j are and their leading dimension: packed beforehand, in

@@ -9079,7 +9079,9 @@ done1:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x01, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x04, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   4(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile2:
@@ -9377,7 +9379,9 @@ done2:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x02, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x08, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   8(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile3:
@@ -9732,7 +9736,9 @@ done3:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x03, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x0c, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   12(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile4:
@@ -10144,7 +10150,9 @@ done4:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x04, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x10, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   16(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile5:
@@ -10613,7 +10621,9 @@ done5:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x05, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x14, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   20(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile6:
@@ -11139,7 +11149,9 @@ done6:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x06, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x18, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   24(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile7:
@@ -11722,7 +11734,9 @@ done7:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x07, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x1c, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   28(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile8:
@@ -12362,7 +12376,9 @@ done8:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x08, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x20, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   32(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile9:
@@ -13059,7 +13075,9 @@ done9:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x09, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x24, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   36(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile10:
@@ -13813,7 +13831,9 @@ done10:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0a, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x28, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   40(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile11:
@@ -14624,7 +14644,9 @@ done11:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0b, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x2c, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   44(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile12:
@@ -15492,7 +15514,9 @@ done12:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0c, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x30, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   48(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile13:
@@ -16417,7 +16441,9 @@ done13:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0d, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x34, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   52(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile14:
@@ -17399,7 +17425,9 @@ done14:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x0e, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x38, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   56(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 // func packRows512(dst *float32, src *float32, ld int, k int)
@@ -17819,6 +17847,16 @@ zero1:
 	VXORPS Y1, Y1, Y1
 
 sum1:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched1
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched1:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -17833,6 +17871,7 @@ sum1:
 	JL     rest1
 
 loop1:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -17841,6 +17880,7 @@ loop1:
 	VFMADD231PS  Y13, Y14, Y1
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -17848,6 +17888,7 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -17855,6 +17896,7 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -17880,6 +17922,7 @@ rest1:
 	JZ   end1
 
 last1:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18000,6 +18043,18 @@ zero2:
 	VXORPS Y3, Y3, Y3
 
 sum2:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched2
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched2:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -18014,6 +18069,7 @@ sum2:
 	JL     rest2
 
 loop2:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18025,6 +18081,7 @@ loop2:
 	VFMADD231PS  Y13, Y15, Y3
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18035,6 +18092,7 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18045,6 +18103,7 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18073,6 +18132,7 @@ rest2:
 	JZ   end2
 
 last2:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18222,6 +18282,20 @@ zero3:
 	VXORPS Y5, Y5, Y5
 
 sum3:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched3
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched3:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -18236,6 +18310,7 @@ sum3:
 	JL     rest3
 
 loop3:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18250,6 +18325,7 @@ loop3:
 	VFMADD231PS  Y13, Y14, Y5
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18263,6 +18339,7 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18276,6 +18353,7 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18307,6 +18385,7 @@ rest3:
 	JZ   end3
 
 last3:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18485,6 +18564,22 @@ zero4:
 	VXORPS Y7, Y7, Y7
 
 sum4:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched4
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched4:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -18499,6 +18594,7 @@ sum4:
 	JL     rest4
 
 loop4:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18516,6 +18612,7 @@ loop4:
 	VFMADD231PS  Y13, Y15, Y7
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18532,6 +18629,7 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18548,6 +18646,7 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18582,6 +18681,7 @@ rest4:
 	JZ   end4
 
 last4:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18789,6 +18889,24 @@ zero5:
 	VXORPS Y9, Y9, Y9
 
 sum5:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched5
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched5:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -18803,6 +18921,7 @@ sum5:
 	JL     rest5
 
 loop5:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18823,6 +18942,7 @@ loop5:
 	VFMADD231PS  Y13, Y14, Y9
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18842,6 +18962,7 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18861,6 +18982,7 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -18898,6 +19020,7 @@ rest5:
 	JZ   end5
 
 last5:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19134,6 +19257,26 @@ zero6:
 	VXORPS Y11, Y11, Y11
 
 sum6:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched6
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched6:
 	MOVQ   (DI), AX
 	SUBQ   120(DI), AX
 	MOVQ   8(DI), BX
@@ -19148,6 +19291,7 @@ sum6:
 	JL     rest6
 
 loop6:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19171,6 +19315,7 @@ loop6:
 	VFMADD231PS  Y13, Y15, Y11
 	PREFETCHT0   (DX)
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19193,6 +19338,7 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	PREFETCHT0   (DX)(R9*1)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19215,6 +19361,7 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	PREFETCHT0   (DX)(R9*2)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19255,6 +19402,7 @@ rest6:
 	JZ   end6
 
 last6:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19546,6 +19694,16 @@ zero1:
 	VXORPS Y1, Y1, Y1
 
 sum1:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched1
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched1:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -19558,6 +19716,7 @@ sum1:
 	JL   rest1
 
 loop1:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19566,6 +19725,7 @@ loop1:
 	VFMADD231PS  Y13, Y14, Y1
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19573,6 +19733,7 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19580,6 +19741,7 @@ loop1:
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19598,6 +19760,7 @@ rest1:
 	JZ   end1
 
 last1:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19682,7 +19845,9 @@ done1:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x01, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x04, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   4(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile2:
@@ -19717,6 +19882,18 @@ zero2:
 	VXORPS Y3, Y3, Y3
 
 sum2:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched2
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched2:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -19729,6 +19906,7 @@ sum2:
 	JL   rest2
 
 loop2:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19740,6 +19918,7 @@ loop2:
 	VFMADD231PS  Y13, Y15, Y3
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19750,6 +19929,7 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19760,6 +19940,7 @@ loop2:
 	VFMADD231PS  Y12, Y15, Y2
 	VFMADD231PS  Y13, Y15, Y3
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19781,6 +19962,7 @@ rest2:
 	JZ   end2
 
 last2:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19890,7 +20072,9 @@ done2:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x02, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x08, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   8(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile3:
@@ -19929,6 +20113,20 @@ zero3:
 	VXORPS Y5, Y5, Y5
 
 sum3:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched3
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched3:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -19941,6 +20139,7 @@ sum3:
 	JL   rest3
 
 loop3:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19955,6 +20154,7 @@ loop3:
 	VFMADD231PS  Y13, Y14, Y5
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19968,6 +20168,7 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -19981,6 +20182,7 @@ loop3:
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20005,6 +20207,7 @@ rest3:
 	JZ   end3
 
 last3:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20139,7 +20342,9 @@ done3:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x03, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x0c, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   12(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile4:
@@ -20182,6 +20387,22 @@ zero4:
 	VXORPS Y7, Y7, Y7
 
 sum4:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched4
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched4:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -20194,6 +20415,7 @@ sum4:
 	JL   rest4
 
 loop4:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20211,6 +20433,7 @@ loop4:
 	VFMADD231PS  Y13, Y15, Y7
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20227,6 +20450,7 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20243,6 +20467,7 @@ loop4:
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20270,6 +20495,7 @@ rest4:
 	JZ   end4
 
 last4:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20429,7 +20655,9 @@ done4:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x04, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x10, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   16(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile5:
@@ -20476,6 +20704,24 @@ zero5:
 	VXORPS Y9, Y9, Y9
 
 sum5:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched5
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched5:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -20488,6 +20734,7 @@ sum5:
 	JL   rest5
 
 loop5:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20508,6 +20755,7 @@ loop5:
 	VFMADD231PS  Y13, Y14, Y9
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20527,6 +20775,7 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20546,6 +20795,7 @@ loop5:
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20576,6 +20826,7 @@ rest5:
 	JZ   end5
 
 last5:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20760,7 +21011,9 @@ done5:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x05, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x14, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   20(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 tile6:
@@ -20811,6 +21064,26 @@ zero6:
 	VXORPS Y11, Y11, Y11
 
 sum6:
+	CMPQ       192(DI), $0x00
+	JEQ        fetched6
+	MOVQ       40(DI), SI
+	ADDQ       136(DI), SI
+	MOVQ       48(DI), R8
+	MOVQ       80(DI), AX
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+	PREFETCHT0 (SI)
+	ADDQ       R8, SI
+
+fetched6:
 	MOVQ (DI), AX
 	SUBQ 120(DI), AX
 	MOVQ 8(DI), BX
@@ -20823,6 +21096,7 @@ sum6:
 	JL   rest6
 
 loop6:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20846,6 +21120,7 @@ loop6:
 	VFMADD231PS  Y13, Y15, Y11
 	ADDQ         R9, BX
 	PREFETCHT1   (SI)
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20868,6 +21143,7 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20890,6 +21166,7 @@ loop6:
 	VFMADD231PS  Y12, Y15, Y10
 	VFMADD231PS  Y13, Y15, Y11
 	ADDQ         R9, BX
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -20923,6 +21200,7 @@ rest6:
 	JZ   end6
 
 last6:
+	PREFETCHT1   (CX)(DI*1)
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         R8, CX
@@ -21132,7 +21410,9 @@ done6:
 	MOVQ   72(DI), CX
 	IMUL3Q $0x06, CX, DX
 	ADDQ   DX, 144(DI)
-	ADDQ   $0x18, 128(DI)
+	MOVQ   200(DI), DX
+	LEAQ   24(DX), DX
+	ADDQ   DX, 128(DI)
 	JMP    next
 
 // func packRows256(dst *float32, src *float32, ld int, k int)
@@ -21329,6 +21609,28 @@ loop:
 	VFMADD231PS Y12, Y12, Y11
 	DECQ        AX
 	JNZ         loop
+	VZEROUPPER
+	RET
+
+// func packTall256(dst *float32, src *float32, ld int, k int, rows int)
+// Requires: AVX
+TEXT ·packTall256(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), DI
+	MOVQ    src+8(FP), SI
+	MOVQ    ld+16(FP), DX
+	MOVQ    k+24(FP), CX
+	MOVQ    rows+32(FP), BX
+	NEGQ    BX
+	LEAQ    maskWindow<>+128(SB), AX
+	VMOVUPS (AX)(BX*4), Y1
+
+loop:
+	VMASKMOVPS (SI), Y1, Y0
+	VMOVUPS    Y0, (DI)
+	ADDQ       DX, SI
+	ADDQ       $0x18, DI
+	DECQ       CX
+	JNZ        loop
 	VZEROUPPER
 	RET
 

@@ -22,27 +22,25 @@ func (s *isa) aheadLines() int {
 // two lines that each row begins a panel with. Where B is packed and comes from far, the processor foresees the
 // lines, but only a few of them.
 func (s *isa) nextPanel(mr int, transposed bool) {
-	if !s.wide() {
-		return
-	}
-	for line := range 2 {
+	for line := range 2 * s.bytes / cacheLine {
 		s.c.PREFETCHT1(operand.Mem{Base: rB, Index: rNextB, Scale: 1, Disp: line * cacheLine})
 	}
-	if transposed {
+	if transposed && s.wide() {
 		s.c.PREFETCHT0(at(rA, 4*(2*mr-1)))
 	}
 }
 
 // fetchC asks for the lines of C that the tile will write, if the caller wants that.
 func (s *isa) fetchC(mr int) {
-	if !s.wide() {
-		return
-	}
 	c, there := s.c, labels(mr)("fetched")
 	c.CMPQ(at(rArgs, argFetchC), operand.Imm(0))
 	c.JEQ(operand.LabelRef(there))
 	s.loadC()
-	s.eachRow(mr, rC, rLdb, func(m operand.Mem, _ int, _ reg.VecPhysical) { c.PREFETCHT0(m) })
+	s.eachRow(mr, rC, rLdb, func(m operand.Mem, h int, _ reg.VecPhysical) {
+		if h == 0 || s.wide() {
+			c.PREFETCHT0(m)
+		}
+	})
 	c.Label(there)
 }
 

@@ -24,6 +24,7 @@ func gemm(c *build.Context) {
 		s.packTile()
 		s.fmaLoop()
 	}
+	narrow.packTall()
 	fetch(c)
 	touchLines(c)
 }
@@ -68,6 +69,7 @@ const (
 	argRewindA
 	argNextB
 	argFetchC
+	argStepA
 )
 
 // Bits of tileArgs.flags.
@@ -196,7 +198,9 @@ func (s *isa) advance(mr int, transposed bool) {
 	c.MOVQ(at(rArgs, argLdd), rB)
 	skip(rB, argDoneD)
 	if transposed {
-		c.ADDQ(operand.Imm(uint64(4*mr)), at(rArgs, argDoneA))
+		c.MOVQ(at(rArgs, argStepA), rTmp)
+		c.LEAQ(at(rTmp, 4*mr), rTmp)
+		c.ADDQ(rTmp, at(rArgs, argDoneA))
 	} else {
 		skip(rMul[0], argDoneA)
 	}

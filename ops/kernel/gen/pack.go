@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -29,6 +31,34 @@ func (s *isa) packRows() {
 	}
 	c.ADDQ(reg.RDX, reg.RSI)
 	c.SUBQ(operand.I8(-128), reg.RDI)
+	c.DECQ(reg.RCX)
+	c.JNZ(operand.LabelRef("loop"))
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// packTall emits the copy of k strided pieces of rows, at most as many as a tile has, to one place: what a
+// tile reads of Aᵀ. Vectors are stored whole, one over the end of the other.
+func (s *isa) packTall() {
+	c := s.c
+	name := "packTall" + s.name
+	function(c, name, "func(dst, src *float32, ld, k, rows int)",
+		name+fmt.Sprintf(" copies k pieces of a few elements, ld bytes apart, to places %d elements apart. It may write two more.", s.rows))
+	c.Pragma("noescape")
+	load(c, "dst", reg.RDI)
+	load(c, "src", reg.RSI)
+	load(c, "ld", reg.RDX)
+	load(c, "k", reg.RCX)
+	load(c, "rows", reg.RBX)
+	c.NEGQ(reg.RBX)
+	c.LEAQ(s.window.Offset(128), reg.RAX)
+	mask := s.regs[1]
+	c.VMOVUPS(operand.Mem{Base: reg.RAX, Index: reg.RBX, Scale: 4}, mask)
+	c.Label("loop")
+	c.VMASKMOVPS(at(reg.RSI, 0), mask, s.regs[0])
+	c.VMOVUPS(s.regs[0], at(reg.RDI, 0))
+	c.ADDQ(reg.RDX, reg.RSI)
+	c.ADDQ(operand.Imm(uint64(4*s.rows)), reg.RDI)
 	c.DECQ(reg.RCX)
 	c.JNZ(operand.LabelRef("loop"))
 	c.VZEROUPPER()
