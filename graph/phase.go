@@ -59,11 +59,11 @@ func newPhase(tasks []*task, workers []Worker) *phase {
 	var order []int
 	var alone []item
 	for _, t := range tasks {
-		switch {
-		case !t.Rows:
+		if !t.Rows {
 			alone = append(alone, ph.items([]*task{t}, t.Parts, max(1, t.Group), 1)...)
 			continue
-		case chains[t.Parts] == nil:
+		}
+		if chains[t.Parts] == nil {
 			order = append(order, t.Parts)
 		}
 		chains[t.Parts] = append(chains[t.Parts], t)
@@ -76,12 +76,12 @@ func newPhase(tasks []*task, workers []Worker) *phase {
 		}
 		lists = append(lists, ph.items(chains[parts], parts, turns, turns))
 	}
-	lists = append(lists, alone)
-	for w := range workers {
+	for w, n := 0, len(workers); w < n; w++ {
 		ph.bounds = append(ph.bounds, len(ph.work))
 		for _, all := range lists {
-			ph.work = append(ph.work, all[len(all)*w/len(workers):len(all)*(w+1)/len(workers)]...)
+			ph.work = append(ph.work, all[len(all)*w/n:len(all)*(w+1)/n]...)
 		}
+		ph.work = append(ph.work, alone[(len(alone)*w+n-1)/n:(len(alone)*(w+1)+n-1)/n]...) // the first has one more
 	}
 	n := len(ph.work)
 	ph.bounds = append(ph.bounds, n)

@@ -12,7 +12,7 @@ import (
 //
 // A round ends when all of its items are done, whoever did them: a worker that is late, because it slept or
 // because its core went to another process, keeps nobody waiting as long as it holds no item. A worker comes first
-// to items of its own, the same in every round of a kind, whose data its caches may still hold, then to those of
+// to items of its own, the same whenever a program runs, whose data its caches may still hold, then to those of
 // others. One that finds none spins briefly, then sleeps, so that an idle team costs nothing and a lost core is not
 // fought over.
 type Team struct {
@@ -39,7 +39,8 @@ type Team struct {
 type round interface {
 	// begin makes the round ready and gives the number of its items.
 	begin() int
-	// queue is the items of a queue, from one up to another. The last queue may grow while an item is under way.
+	// queue gives the items [from, to) of a queue: of a worker or, behind those of all workers, the one of items that
+	// are handed on, which grows while others are under way.
 	queue(i int) (from, to int)
 	// run does one of them.
 	run(item, worker int)
@@ -122,8 +123,8 @@ func (t *Team) advance() {
 			from, _ := (*r).queue(i)
 			t.queues[i].ticket.Store(number<<32 | uint64(from)) // from here on there is something to take
 		}
-		t.wake()
 		if t.left.Add(-1) > 0 {
+			t.wake()
 			return
 		}
 	}
@@ -168,12 +169,12 @@ func (t *Team) take(worker int) (round, int) {
 
 // takeFrom takes the next item of a queue. Between two rounds a ticket stands for nothing, so one that is the
 // same when it is taken as when it was read is of the round that was read in between.
-func (t *Team) takeFrom(queue int) (round, int) {
-	q := &t.queues[queue]
+func (t *Team) takeFrom(i int) (round, int) {
+	q := &t.queues[i]
 	for {
 		ticket := q.ticket.Load()
 		r := *t.now.Load()
-		if _, to := r.queue(queue); ticket&noItem >= uint64(to) {
+		if _, to := r.queue(i); ticket&noItem >= uint64(to) {
 			return nil, 0
 		}
 		if q.ticket.CompareAndSwap(ticket, ticket+1) {

@@ -3,6 +3,8 @@ package graph
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -123,6 +125,73 @@ func TestPartsAreHandedOn(t *testing.T) {
 			meet(&group)
 		}
 	}}}))
+}
+
+// TestOwnItemsFirst: whenever a program runs, a worker comes first to the same items, its share of the chains before
+// that of the rest, then to those of others.
+func TestOwnItemsFirst(t *testing.T) {
+	team := &Team{size: 3, queues: make([]queue, 4)} // nobody works
+	team.cond = sync.NewCond(&team.mu)
+	nothing := func(int, *Worker) {}
+	rounds := roundsOf(team,
+		&task{Task: Task{Parts: 3, Run: nothing}},
+		&task{Task: Task{Parts: 4, Rows: true, Run: nothing}})
+	for run := range 2 {
+		team.rest = rounds
+		team.advance()
+		var got []item
+		for r, i := team.take(1); r != nil; r, i = team.take(1) {
+			got = append(got, r.(*phase).work[i])
+		}
+		var parts []int
+		for _, it := range got {
+			part := it.from
+			if !it.tasks[0].Rows {
+				part += 10
+			}
+			parts = append(parts, part)
+		}
+		if want := []int{1, 11, 2, 3, 12, 0, 10}; !slices.Equal(parts, want) {
+			t.Errorf("run %d: worker 1 takes parts %d, want %d (from 10 on: of the task that is no chain)", run, parts, want)
+		}
+	}
+}
+
+// TestItemsOfOthers: who is held up in an item leaves the rest of its own to the others.
+func TestItemsOfOthers(t *testing.T) {
+	team := NewTeam(2)
+	defer team.Close()
+	var others atomic.Int32
+	team.Do(8, func(part int) {
+		if part > 0 {
+			others.Add(1)
+			return
+		}
+		for begun := time.Now(); others.Load() < 7; runtime.Gosched() {
+			if time.Since(begun) > 10*time.Second {
+				t.Errorf("%d of 7 other parts ran", others.Load())
+				return
+			}
+		}
+	})
+}
+
+// TestNothingToDo: rounds without items are passed over, wherever they stand.
+func TestNothingToDo(t *testing.T) {
+	for workers := 1; workers <= 3; workers++ {
+		team := NewTeam(workers)
+		var ran atomic.Int32
+		work := roundsOf(team, &task{Task: Task{Parts: 3, Run: func(int, *Worker) { ran.Add(1) }}})[0]
+		none := roundsOf(team)[0]
+		for _, rounds := range [][]round{{none, work, none, none, work, none}, {none}, {}} {
+			team.claim()
+			team.run(rounds)
+		}
+		if ran.Load() != 6 {
+			t.Errorf("%d workers: %d parts ran, want 6", workers, ran.Load())
+		}
+		team.Close()
+	}
 }
 
 // TestDoWithinDo: a team does one thing at a time.

@@ -19,11 +19,11 @@ const (
 // rows that one product sums before it adds them to dW, so that dW has the bits
 // of a product over all rows.
 func (h *boundHeadLoss[T]) withGradient() []graph.Task {
-	size := kernel.SumBlock(h.rows)
-	z := h.c.Scratch(size, h.v)
+	size, ld := kernel.SumBlock(h.rows), headLossStride(h.v)
+	z := h.c.Scratch(size, ld)
 	var all []graph.Task
 	for r0 := 0; r0 < h.rows; r0 += size {
-		b := headLossBlock[T]{boundHeadLoss: h, z: z, r0: r0, rows: min(size, h.rows-r0)}
+		b := headLossBlock[T]{boundHeadLoss: h, z: z, ld: ld, r0: r0, rows: min(size, h.rows-r0)}
 		all = append(all, b.products(), b.gradients())
 		if h.dx {
 			all = append(all, b.dX()) // before dW, whose parts are short and fill the gaps
@@ -35,12 +35,22 @@ func (h *boundHeadLoss[T]) withGradient() []graph.Task {
 	return all
 }
 
+// headLossStride is the distance of two rows of v logits. Rows that lay a multiple of half a page apart would compete
+// for the same cache sets when products read them by columns.
+func headLossStride(v int) int {
+	const halfPage, line = 512, 16
+	if v > halfPage && v%halfPage == 0 {
+		return v + line
+	}
+	return v
+}
+
 // headLossBlock is some rows of a headLoss from r0 on. z holds their product, then
-// the gradient of that.
+// the gradient of that, in rows that are ld apart.
 type headLossBlock[T graph.Float] struct {
 	*boundHeadLoss[T]
-	z        *graph.Buffer
-	r0, rows int
+	z            *graph.Buffer
+	ld, r0, rows int
 }
 
 // products is the product, split by columns.
@@ -53,7 +63,7 @@ func (h headLossBlock[T]) products() graph.Task {
 			c0, c1 := part*headLossCols, min((part+1)*headLossCols, h.v)
 			packed := graph.Local[T](wk, size)
 			h.pack(packed, c0, c1)
-			h.product(graph.Slice[T](h.z)[c0:], h.v, h.r0, h.r0+h.rows, c0, c1, packed)
+			h.product(graph.Slice[T](h.z)[c0:], h.ld, h.r0, h.r0+h.rows, c0, c1, packed)
 		},
 	}
 }
@@ -62,6 +72,9 @@ func (h headLossBlock[T]) products() graph.Task {
 // place. A few rows at a time stay in the cache from the first step to the last.
 func (h headLossBlock[T]) gradients() graph.Task {
 	few := max(1, headLossGrads/h.v)
+	if h.ld > h.v {
+		few = 1 // row by row, as they do not lie together
+	}
 	parts := blocks(h.rows, max(few, headLossRows))
 	held := h.held()
 	need := chunkTmp + few // tmp, log Σ exp, and what may take no other's place
@@ -96,7 +109,7 @@ func (h *boundHeadLoss[T]) held() (held [maxSteps + 1]bool) {
 // gradient is the loss and the gradient of n rows from row r of the block on. Every
 // value takes the place of the one before, unless that is held.
 func (h headLossBlock[T]) gradient(r, n int, held [maxSteps + 1]bool, local []T) {
-	z := graph.Slice[T](h.z)[r*h.v : (r+n)*h.v]
+	z := graph.Slice[T](h.z)[r*h.ld:][:n*h.v]
 	tmp, rest, lse := local[:chunkTmp], local[chunkTmp:], local[len(local)-n:]
 	after := func(x []T, i int) []T { // where what is made of x, value i, goes
 		if held[i] {
@@ -135,8 +148,8 @@ func (h headLossBlock[T]) dX() graph.Task {
 			r, c := part/across, part%across
 			a, b := h.rows*r/down, h.rows*(r+1)/down
 			c0, c1 := c*headLossDXCols, min((c+1)*headLossDXCols, h.d)
-			dz, y := graph.Slice[T](h.z)[a*h.v:b*h.v], graph.Slice[T](dx)[(h.r0+a)*h.d+c0:(h.r0+b)*h.d]
-			kernel.MulNN(b-a, c1-c0, h.v, dz, h.v, graph.Slice[T](w)[c0:], h.d, y, h.d, false)
+			dz, y := graph.Slice[T](h.z)[a*h.ld:b*h.ld], graph.Slice[T](dx)[(h.r0+a)*h.d+c0:(h.r0+b)*h.d]
+			kernel.MulNN(b-a, c1-c0, h.v, dz, h.ld, graph.Slice[T](w)[c0:], h.d, y, h.d, false)
 		},
 	}
 }
@@ -148,9 +161,9 @@ func (h headLossBlock[T]) dW() graph.Task {
 		Parts: g.parts(), Group: g.across, Reads: []*graph.Buffer{h.z, x}, Writes: results,
 		Run: func(part int, _ *graph.Worker) {
 			dz := graph.Slice[T](h.z)
-			runDW(g, part, dz, graph.Slice[T](x)[h.r0*h.d:], graph.Slice[T](results[0]), add)
+			runDW(g, part, dz, h.ld, graph.Slice[T](x)[h.r0*h.d:], graph.Slice[T](results[0]), add)
 			if h.bias {
-				runDB(g, part, dz, graph.Slice[T](results[1]), add)
+				runDB(g, part, dz, h.ld, graph.Slice[T](results[1]), add)
 			}
 		},
 	}

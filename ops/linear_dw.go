@@ -35,15 +35,15 @@ func (g dwGrid) part(i int) (r0, r1, c0, c1 int) {
 	return g.out * r / g.down, g.out * (r + 1) / g.down, c0, min(c1, g.in)
 }
 
-// runDW computes a part of dW; add adds to what it is.
-func runDW[T graph.Float](g dwGrid, part int, dy, x, dw []T, add bool) {
+// runDW computes a part of dW from dy, whose rows are ld apart; add adds to what it is.
+func runDW[T graph.Float](g dwGrid, part int, dy []T, ld int, x, dw []T, add bool) {
 	r0, r1, c0, c1 := g.part(part)
-	kernel.MulTN(r1-r0, c1-c0, g.rows, dy[r0:], g.out, x[c0:], g.in, dw[r0*g.in+c0:], g.in, add)
+	kernel.MulTN(r1-r0, c1-c0, g.rows, dy[r0:], ld, x[c0:], g.in, dw[r0*g.in+c0:], g.in, add)
 }
 
 // runDB is db = Σ dy over all rows, done by the parts that have the first columns.
-func runDB[T graph.Float](g dwGrid, part int, dy, db []T, add bool) {
+func runDB[T graph.Float](g dwGrid, part int, dy []T, ld int, db []T, add bool) {
 	if r0, r1, c0, _ := g.part(part); c0 == 0 {
-		kernel.ColSum(db[r0:r1], dy[r0:], g.rows, r1-r0, g.out, add)
+		kernel.ColSum(db[r0:r1], dy[r0:], g.rows, r1-r0, ld, add)
 	}
 }

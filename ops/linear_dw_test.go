@@ -56,8 +56,8 @@ func TestDWInBlocks(t *testing.T) {
 		kernel.MulTN(g.out, g.in, g.rows, dy, g.out, x, g.in, wantW, g.in, add)
 		kernel.ColSum(wantB, dy, g.rows, g.out, g.out, add)
 		for i := range g.parts() {
-			runDW(g, i, dy, x, dw, add)
-			runDB(g, i, dy, db, add)
+			runDW(g, i, dy, g.out, x, dw, add)
+			runDB(g, i, dy, g.out, db, add)
 		}
 		same := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 		if !slices.EqualFunc(dw, wantW, same) || !slices.EqualFunc(db, wantB, same) {

@@ -142,9 +142,9 @@ func runLinearDW[T graph.Float](c *graph.Call, o linearDW, g dwGrid) func(part i
 				copy(dw[r*g.in+c0:r*g.in+c1], graph.Slice[T](c.In(2))[r*g.in+c0:])
 			}
 		}
-		runDW(g, part, dy, x, dw, o.addend)
+		runDW(g, part, dy, g.out, x, dw, o.addend)
 		if o.bias {
-			runDB(g, part, dy, graph.Slice[T](c.Out(1)), false)
+			runDB(g, part, dy, g.out, graph.Slice[T](c.Out(1)), false)
 		}
 	}
 }

@@ -125,7 +125,7 @@ func (p *product[T]) run() {
 		return
 	}
 	if p.k == 0 { // nothing is read of A and B, which may be empty; offsets must stay inside a slice
-		p.a, p.lda, p.b, p.ldb, p.layout = p.c, 0, p.c, 0, byRows
+		p.a, p.lda, p.transposed, p.b, p.ldb, p.layout = p.c, 0, false, p.c, 0, byRows
 	}
 	if isFloat32[T]() && mulVector((*product[float32])(unsafe.Pointer(p))) {
 		return

@@ -40,8 +40,8 @@ const (
 // tailK is how many k the AVX-512 tile can add while it is stored.
 const tailK = 2
 
-// farK is the least k from which on a tile takes so long that its operands come from far, and that asking for
-// them costs nothing.
+// farK is the least k from which on a tile's operands do not stay in the near caches, and asking for them ahead
+// costs nothing.
 const farK = 256
 
 // Heights of the tallest tiles. Rows are shared out evenly, so that no tile is much lower.
@@ -108,7 +108,6 @@ func (s *vectorProduct) block(i0, i1, k0, kc int) {
 	rows := i1 - i0
 	tiles := (rows + s.rows - 1) / s.rows
 	t := &s.t
-	t.stepA = 0
 	a, lda := s.blockA(i0, rows, k0, kc)
 	t.rewindA = 16*4*lda - 64
 	t.k, t.lda, t.ldc, t.ldd = kc, 4*lda, 4*s.ldc, 4*s.e.LdAddend
@@ -187,13 +186,13 @@ func (s *vectorProduct) tiles() {
 // twice as often and gains a third from copies at large distances. Of Aᵀ it needs a third of each cache
 // line, and gains a sixth from a copy in which these pieces lie side by side.
 
-// copyA tells whether to copy a block of A: never for few panels of B.
+// copyA tells whether to copy a block of A: not for as few panels of B as would not pay for it.
 func (s *vectorProduct) copyA() bool {
-	panels := panels(s.n1 - s.n0)
+	n := panels(s.n1 - s.n0)
 	if s.transposed {
-		return s.rows == tileRows256 && panels > 2
+		return s.rows == tileRows256 && n > 2
 	}
-	return s.lda%1024 == 0 && panels > 1
+	return s.lda%1024 == 0 && n > 1
 }
 
 // copyB tells whether to copy a panel of B [k,n] that rows rows of A are multiplied with. A ragged
@@ -202,14 +201,17 @@ func (s *vectorProduct) copyB(w, rows int) bool {
 	return w%s.width() != 0 || s.rows == tileRows256 && s.ldb%256 == 0 && rows >= 4*tileRows256
 }
 
-// blockA returns where the block of A is and its leading dimension, in place or in a copy.
+// blockA returns where the block of A is and its leading dimension, in place or in a copy, and sets the distance
+// between its tiles.
 func (s *vectorProduct) blockA(i0, rows, k0, kc int) (*float32, int) {
+	s.t.stepA = 0
 	switch {
 	case !s.copyA() && s.transposed:
 		return offset(unsafe.SliceData(s.a), k0*s.lda+i0), s.lda
 	case !s.copyA():
 		return offset(unsafe.SliceData(s.a), i0*s.lda+k0), s.lda
 	case s.transposed:
+		s.t.stepA = 4 * kc * tileRows256
 		return s.copyTiles(i0, rows, k0, kc), tileRows256
 	}
 	dst, _ := s.buffers()
@@ -220,7 +222,7 @@ func (s *vectorProduct) blockA(i0, rows, k0, kc int) (*float32, int) {
 	return unsafe.SliceData(dst), ld
 }
 
-// copyTiles copies a block of Aᵀ tile by tile and says how far apart they are.
+// copyTiles copies a block of Aᵀ tile by tile, to places that are as far apart as a full tile is large, and its rows.
 func (s *vectorProduct) copyTiles(i0, rows, k0, kc int) *float32 {
 	dst, _ := s.buffers()
 	step := kc * tileRows256
@@ -230,10 +232,9 @@ func (s *vectorProduct) copyTiles(i0, rows, k0, kc int) *float32 {
 		if i < rows%tiles {
 			n++
 		}
-		packTall256(&dst[i*step+from], &s.a[k0*s.lda+i0+from], 4*s.lda, kc, n)
+		packPieces256(&dst[i*step+from], &s.a[k0*s.lda+i0+from], 4*s.lda, kc, n)
 		from += n
 	}
-	s.t.stepA = 4 * step
 	return unsafe.SliceData(dst)
 }
 

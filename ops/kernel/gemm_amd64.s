@@ -21612,9 +21612,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func packTall256(dst *float32, src *float32, ld int, k int, rows int)
+// func packPieces256(dst *float32, src *float32, ld int, k int, rows int)
 // Requires: AVX
-TEXT ·packTall256(SB), NOSPLIT, $0-40
+TEXT ·packPieces256(SB), NOSPLIT, $0-40
 	MOVQ    dst+0(FP), DI
 	MOVQ    src+8(FP), SI
 	MOVQ    ld+16(FP), DX

@@ -111,7 +111,7 @@ func TestMulNotFinite(t *testing.T) {
 		r := rand.New(rand.NewPCG(11, 12))
 		for _, form := range forms {
 			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
-				p := newProblem[float32](r, form, 30, 45, 100, 0)
+				p := newProblem[float32](r, form, 30, 97, 100, 0)
 				p.a[p.aIndex(7, 99)] = float32(bad)
 				got := slices.Clone(p.c)
 				p.mul(got, 0, p.m, 0, p.n)

@@ -62,10 +62,11 @@ func packTile256(dst *float32, src *float32, ld int, blocks int, scale float32)
 // fmaLoop256 runs n times 12 independent vector multiply-adds.
 func fmaLoop256(n int)
 
-// packTall256 copies k pieces of a few elements, ld bytes apart, to places 6 elements apart. It may write two more.
+// packPieces256 copies k > 0 pieces of 1 to 6 elements, ld bytes apart, to places 6 elements apart.
+// It overwrites 2 elements behind the last place.
 //
 //go:noescape
-func packTall256(dst *float32, src *float32, ld int, k int, rows int)
+func packPieces256(dst *float32, src *float32, ld int, k int, rows int)
 
 // fetch asks for what is in n cache lines from p on, to be in the second-level cache.
 //

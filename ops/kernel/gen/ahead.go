@@ -17,7 +17,7 @@ func (s *isa) aheadLines() int {
 	return 1
 }
 
-// nextPanel asks for the vectors of B in the panel to the right and, where A is read by columns, for those of
+// nextPanel asks for the vectors of B in the columns to the right and, where A is read by columns, for those of
 // the tile below. Where B lies in place its rows are far apart, so that the processor sees no pattern in the
 // two lines that each row begins a panel with. Where B is packed and comes from far, the processor foresees the
 // lines, but only a few of them.

@@ -11,7 +11,7 @@ import (
 )
 
 // gemm generates the matrix product: for each instruction set one function that reads A by rows
-// and one that reads A by columns (Aᵀ), three packing functions and the loop of the peak meter; and
+// and one that reads A by columns (Aᵀ), packing functions and the loop of the peak meter; and
 // two functions that fetch memory.
 func gemm(c *build.Context) {
 	wide := &isa{c: c, name: "512", regs: zmm[:], bytes: 64, rows: 14}
@@ -24,7 +24,7 @@ func gemm(c *build.Context) {
 		s.packTile()
 		s.fmaLoop()
 	}
-	narrow.packTall()
+	narrow.packPieces()
 	fetch(c)
 	touchLines(c)
 }
@@ -102,7 +102,13 @@ func (s *isa) keepLoopArgs() {
 }
 
 // loopArg is where one of loopArgs is on the stack.
-func (s *isa) loopArg(arg int) operand.Mem { return s.stack.Offset(8 * slices.Index(loopArgs, arg)) }
+func (s *isa) loopArg(arg int) operand.Mem {
+	i := slices.Index(loopArgs, arg)
+	if i < 0 {
+		panic(fmt.Sprintf("the argument at %d is not kept", arg))
+	}
+	return s.stack.Offset(8 * i)
+}
 
 // maskWindow emits the table that AVX2 masks are read from.
 func maskWindow(c *build.Context) operand.Mem {

@@ -37,13 +37,14 @@ func (s *isa) packRows() {
 	c.RET()
 }
 
-// packTall emits the copy of k strided pieces of rows, at most as many as a tile has, to one place: what a
-// tile reads of Aᵀ. Vectors are stored whole, one over the end of the other.
-func (s *isa) packTall() {
+// packPieces emits the copy of what a tile reads of Aᵀ: of every row of memory a piece, as long as the tile is high.
+// Vectors are stored whole, each over the end of the one before.
+func (s *isa) packPieces() {
 	c := s.c
-	name := "packTall" + s.name
+	name := "packPieces" + s.name
 	function(c, name, "func(dst, src *float32, ld, k, rows int)",
-		name+fmt.Sprintf(" copies k pieces of a few elements, ld bytes apart, to places %d elements apart. It may write two more.", s.rows))
+		name+fmt.Sprintf(" copies k > 0 pieces of 1 to %d elements, ld bytes apart, to places %[1]d elements apart.", s.rows),
+		fmt.Sprintf("It overwrites %d elements behind the last place.", s.bytes/4-s.rows))
 	c.Pragma("noescape")
 	load(c, "dst", reg.RDI)
 	load(c, "src", reg.RSI)
