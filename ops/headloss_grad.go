@@ -10,7 +10,7 @@ import (
 const (
 	headLossCols   = 512     // of the product, for all rows of a block, for which a piece of the weight is packed
 	headLossDXRows = 192     // of dx
-	headLossDXCols = 128     // of dx
+	headLossDXCols = 256     // of dx
 	headLossGrads  = 1 << 15 // logits that turn into their gradient at once, in the second-level cache
 	headLossRows   = 16      // at least, in a part that does that
 )

@@ -42,16 +42,17 @@ func scaled(z *graph.Node) *graph.Node { return ops.Scale(z, 0.7) }
 func capped(z *graph.Node) *graph.Node { return ops.Softcap(z, 3) }
 
 // headLossCases are ragged in all that is split: the classes in chunks, the rows in
-// blocks and in groups.
+// blocks and in groups. Rows of 1,024 and 1,536 classes do not lie together.
 func headLossCases() []headLossCase {
 	var all []headLossCase
 	for i, steps := range headLossSteps {
-		for _, v := range []int{1, 7, 255, 1025} {
+		for _, v := range []int{1, 7, 255, 1024, 1025} {
 			all = append(all, headLossCase{[]int{3, 7}, 6, v, i%2 == 0, steps})
 		}
 		all = append(all, headLossCase{[]int{3, 350}, 5, 37, i%2 == 1, steps})
 	}
 	return append(all, headLossCase{lead: []int{5}, d: 3, v: 8191}, headLossCase{lead: []int{1, 513}, d: 33, v: 1100, bias: true},
+		headLossCase{lead: []int{1, 600}, d: 9, v: 1536, bias: true, steps: headLossSteps[4]},
 		headLossCase{lead: []int{1025}, d: 1, v: 65}, headLossCase{lead: []int{2, 100}, d: 130, v: 40, bias: true}, headLossCase{lead: []int{1, 5}, d: 4, v: 9})
 }
 
