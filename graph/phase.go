@@ -79,14 +79,20 @@ func newPhase(tasks []*task, workers []Worker) *phase {
 	for w, n := 0, len(workers); w < n; w++ {
 		ph.bounds = append(ph.bounds, len(ph.work))
 		for _, all := range lists {
-			ph.work = append(ph.work, all[len(all)*w/n:len(all)*(w+1)/n]...)
+			ph.work = append(ph.work, portion(all, w, n, 0)...)
 		}
-		ph.work = append(ph.work, alone[(len(alone)*w+n-1)/n:(len(alone)*(w+1)+n-1)/n]...) // the first has one more
+		ph.work = append(ph.work, portion(alone, w, n, n-1)...) // the first have what the chains leave uneven
 	}
 	n := len(ph.work)
 	ph.bounds = append(ph.bounds, n)
 	ph.work = slices.Grow(ph.work, ph.spare)[:n+ph.spare]
 	return ph
+}
+
+// portion is what worker w of n gets of all: the last workers one more where that is uneven, or with ahead = n-1 the
+// first.
+func portion(all []item, w, n, ahead int) []item {
+	return all[(len(all)*w+ahead)/n : (len(all)*(w+1)+ahead)/n]
 }
 
 // items cuts the parts of a chain in items of so many, of which some take turns.

@@ -38,7 +38,7 @@ func (h *boundHeadLoss[T]) withGradient() []graph.Task {
 // headLossStride is the distance of two rows of v logits. Rows that lay a multiple of half a page apart would compete
 // for the same cache sets when products read them by columns.
 func headLossStride(v int) int {
-	const halfPage, line = 512, 16
+	const halfPage, line = 512, 16 // elements of float32
 	if v > halfPage && v%halfPage == 0 {
 		return v + line
 	}

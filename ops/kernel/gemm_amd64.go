@@ -106,7 +106,7 @@ func (s *vectorProduct) run() {
 // block adds terms [k0,k0+kc) to rows [i0,i1).
 func (s *vectorProduct) block(i0, i1, k0, kc int) {
 	rows := i1 - i0
-	tiles := (rows + s.rows - 1) / s.rows
+	height, big, small := s.heights(rows)
 	t := &s.t
 	a, lda := s.blockA(i0, rows, k0, kc)
 	t.rewindA = 16*4*lda - 64
@@ -121,7 +121,7 @@ func (s *vectorProduct) block(i0, i1, k0, kc int) {
 		t.ldb = 4 * ldb
 		for h := 0; h < w; h += s.width() {
 			t.a, t.b, t.c = a, offset(b, h), offset(unsafe.SliceData(s.c), i0*s.ldc+j+h)
-			t.rows, t.big, t.small = rows/tiles+1, rows%tiles, tiles-rows%tiles
+			t.rows, t.big, t.small = height, big, small
 			t.doneA, t.doneC, t.doneD = 0, 0, 0
 			t.cols = min(w-h, s.width())
 			t.nextB = 4 * s.width()
@@ -132,6 +132,12 @@ func (s *vectorProduct) block(i0, i1, k0, kc int) {
 			s.tiles()
 		}
 	}
+}
+
+// heights shares rows out evenly among as few tiles as hold them: big ones of so many, then small ones of one less.
+func (s *vectorProduct) heights(rows int) (height, big, small int) {
+	tiles := (rows + s.rows - 1) / s.rows
+	return rows/tiles + 1, rows % tiles, tiles - rows%tiles
 }
 
 // width is the number of columns that a tile has.
@@ -225,15 +231,13 @@ func (s *vectorProduct) blockA(i0, rows, k0, kc int) (*float32, int) {
 // copyTiles copies a block of Aᵀ tile by tile, to places that are as far apart as a full tile is large, and its rows.
 func (s *vectorProduct) copyTiles(i0, rows, k0, kc int) *float32 {
 	dst, _ := s.buffers()
-	step := kc * tileRows256
-	tiles := (rows + tileRows256 - 1) / tileRows256
-	for i, from := 0, 0; i < tiles; i++ {
-		n := rows / tiles
-		if i < rows%tiles {
-			n++
+	height, big, _ := s.heights(rows)
+	for i, from := 0, 0; from < rows; i++ {
+		if i == big {
+			height--
 		}
-		packPieces256(&dst[i*step+from], &s.a[k0*s.lda+i0+from], 4*s.lda, kc, n)
-		from += n
+		packPieces256(&dst[i*kc*tileRows256+from], &s.a[k0*s.lda+i0+from], 4*s.lda, kc, height)
+		from += height
 	}
 	return unsafe.SliceData(dst)
 }
