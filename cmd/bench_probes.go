@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"ablate/train"
@@ -13,9 +14,9 @@ import (
 )
 
 // The cost of probes is measured in blocks of at least blockTime, so that what
-// the other run has left in the caches counts for little, and so does
-// writing records at their ends, until the interval is as narrow as precise to
-// either side, or a few times the time of a shape is over.
+// the other run has left in the caches counts for little, until the interval is
+// as narrow as precise to either side, or a few times the time of a shape is
+// over.
 const (
 	blockTime    = 20 * time.Millisecond
 	precise      = 0.001
@@ -34,7 +35,8 @@ type probeEstimate struct {
 // all of it to files. Both run one program, in one place of the memory: at small
 // shapes another place changes the speed by more than probes do. Neighbouring
 // blocks of steps are compared, in the order A B B A, so that a machine that
-// drifts or is lent to others for a while does so for both.
+// drifts or is lent to others for a while does so for both. Idle workers serve the
+// run that was begun last, the one with probes.
 func probeCost(ctx context.Context, m *train.Model[float32], s benchShape, seconds float64) (e probeEstimate, err error) {
 	var runs [2]*recordedRun
 	longest := 1
@@ -70,8 +72,17 @@ func probeCost(ctx context.Context, m *train.Model[float32], s benchShape, secon
 type recordedRun struct {
 	*stepper
 	dir   string
-	files *metrics.Files
+	files *idleFiles
 }
+
+// idleFiles are files for which nothing is done while on is false: while the
+// other run trains.
+type idleFiles struct {
+	*metrics.Files
+	on atomic.Bool
+}
+
+func (f *idleFiles) Idle(stop func() bool) bool { return f.on.Load() && f.Files.Idle(stop) }
 
 func newRecordedRun(ctx context.Context, m *train.Model[float32], s benchShape, probes bool) (*recordedRun, error) {
 	dir, err := os.MkdirTemp("", "bench")
@@ -82,20 +93,21 @@ func newRecordedRun(ctx context.Context, m *train.Model[float32], s benchShape, 
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &recordedRun{newStepper(ctx, m, s, files, probes), dir, files}, nil
+	idle := &idleFiles{Files: files}
+	return &recordedRun{newStepper(ctx, m, s, idle, probes), dir, idle}, nil
 }
 
-// block takes some steps and gives their time in seconds. What their records
-// have not yet been written is written then, and counts: a run does so once a
-// second, so this is rather too much.
+// block takes some steps and gives their time in seconds. Records that are not
+// written at its end are written in the run's next block, as those of the one
+// before were in this.
 func (r *recordedRun) block(ctx context.Context, steps int) (float64, error) {
+	r.files.on.Store(true)
+	defer r.files.on.Store(false)
 	t, ok := r.take(steps)
 	if !ok {
 		return 0, errors.Join(r.err, ctx.Err())
 	}
-	begun := time.Now()
-	err := r.files.Flush()
-	return (t + time.Since(begun)).Seconds(), err
+	return t.Seconds(), nil
 }
 
 func (r *recordedRun) end() {

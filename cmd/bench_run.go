@@ -104,8 +104,8 @@ func stepTimes(ctx context.Context, m *train.Model[float32], s benchShape, secon
 // discard drops all records.
 type discard struct{}
 
-func (discard) Step(metrics.Step) error      { return nil }
-func (discard) Layers([]metrics.Layer) error { return nil }
-func (discard) Timing(metrics.Timing) error  { return nil }
-func (discard) Flush() error                 { return nil }
-func (discard) Close() error                 { return nil }
+func (discard) Step(metrics.Step) error                             { return nil }
+func (discard) Layers(int64, *metrics.Table, []metrics.Value) error { return nil }
+func (discard) Timing(metrics.Timing) error                         { return nil }
+func (discard) Flush() error                                        { return nil }
+func (discard) Close() error                                        { return nil }

@@ -20,10 +20,12 @@ type Team struct {
 	loop   loop    // of Do, kept so that Do allocates nothing
 	rest   []round // to come in the workload under way
 	closed atomic.Bool
-	busy   atomic.Bool // a workload is under way
+	stop   []func() bool // by worker: is there something else to do than to wait?
+	busy   atomic.Bool   // a workload is under way
 
 	_      [cacheLine]byte // all workers write below
 	now    atomic.Pointer[round]
+	idle   atomic.Pointer[func(stop func() bool) bool]
 	queues []queue // one for each worker, and one for items that are handed on
 	_      [cacheLine]byte
 	left   atomic.Int32 // items of the round that are not done, and one more until all queues are open
@@ -74,6 +76,9 @@ func NewTeam(n int) *Team {
 	t.loop.rounds[0] = &t.loop
 	t.now.Store(&t.loop.rounds[0])
 	t.closeQueues(0)
+	for w := range n {
+		t.stop = append(t.stop, func() bool { return t.waiting() || t.over(w) })
+	}
 	for w := 1; w < n; w++ {
 		go t.serve(w)
 	}
@@ -87,6 +92,17 @@ func (t *Team) Size() int { return t.size }
 func (t *Team) Close() {
 	t.closed.Store(true)
 	t.wake()
+}
+
+// OnIdle has workers call f while they wait for items, within rounds and, until they sleep, between them: for work
+// that nobody waits for. f looks often whether it is to stop, and says whether it found anything to do. Several
+// workers may call it at once, and one still may when OnIdle has replaced it. nil ends it.
+func (t *Team) OnIdle(f func(stop func() bool) bool) {
+	if f == nil {
+		t.idle.Store(nil)
+		return
+	}
+	t.idle.Store(&f)
 }
 
 // claim takes the team for a workload, which run then does.
@@ -191,6 +207,9 @@ func (t *Team) await(worker int) (r round, item int) {
 		if r, item = t.take(worker); r != nil || t.over(worker) {
 			return r, item
 		}
+		if f := t.idle.Load(); f != nil && (*f)(t.stop[worker]) {
+			begun = time.Now()
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -205,17 +224,17 @@ func (t *Team) await(worker int) (r round, item int) {
 }
 
 // starving says whether somebody waits for an item and there is none.
-func (t *Team) starving() bool {
-	if t.hungry.Load() == 0 {
-		return false
-	}
+func (t *Team) starving() bool { return t.hungry.Load() > 0 && !t.waiting() }
+
+// waiting says whether there are items that nobody has taken.
+func (t *Team) waiting() bool {
 	r := *t.now.Load()
 	for i := range t.queues {
 		if _, to := r.queue(i); t.queues[i].ticket.Load()&noItem < uint64(to) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // over says whether a worker need not wait for items.

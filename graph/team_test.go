@@ -20,6 +20,44 @@ func roundsOf(team *Team, tasks ...*task) []round {
 	return s.rounds(workers)
 }
 
+// TestIdleWorkersDoOtherWork: while they wait, and no longer; rounds go on though it never ends by itself.
+func TestIdleWorkersDoOtherWork(t *testing.T) {
+	team := NewTeam(3)
+	var calls, inside atomic.Int64
+	team.OnIdle(func(stop func() bool) bool {
+		calls.Add(1)
+		inside.Add(1)
+		defer inside.Add(-1)
+		for !stop() {
+			runtime.Gosched()
+		}
+		return true
+	})
+	var parts atomic.Int64
+	for range 200 {
+		team.Do(5, func(part int) {
+			if part == 4 {
+				time.Sleep(20 * time.Microsecond)
+			}
+			parts.Add(1)
+		})
+	}
+	if parts.Load() != 1000 {
+		t.Errorf("%d parts of 1000", parts.Load())
+	}
+	if calls.Load() == 0 {
+		t.Error("no worker has done anything while it waited")
+	}
+	team.OnIdle(nil)
+	team.Do(1, func(int) {})
+	team.Close()
+	for deadline := time.Now().Add(10 * time.Second); inside.Load() > 0; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("a worker is still at it after the team was closed")
+		}
+	}
+}
+
 // witness sees what runs of a round.
 type witness struct {
 	t             *testing.T

@@ -1,11 +1,8 @@
 package train
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
-	"ablate/graph"
 	"ablate/train/metrics"
 )
 
@@ -14,78 +11,87 @@ func (p Probe) Due(step int, c Config) bool {
 	return step == 0 || step == c.Warmup.Of(c.Steps) || step == c.Steps-1 || p.Every > 0 && step%p.Every == 0
 }
 
-// layerRows are the rows of layers.jsonl for one step: the residual stream,
-// boundary by boundary, then every group of parameters. Only their steps and
-// values change from step to step.
-type layerRows struct {
-	rows  []metrics.Layer
-	place int // of the row that gets the next value
+// readings are the values of layers.jsonl for one step: of the residual stream,
+// boundary by boundary, then of every group of parameters. stream and group
+// add them in the order of the rows.
+type readings struct {
+	rows   []metrics.Layer
+	table  *metrics.Table // of rows
+	values []metrics.Value
 }
 
-// newLayerRows lists the rows without their values: for every boundary of a
-// stream of numel elements, and for every group.
-func newLayerRows(boundaries int, numel int64, groups []group) *layerRows {
-	r := &layerRows{}
-	add := func(row metrics.Layer, quantities ...string) {
+// newReadings lists the rows: for every boundary of a stream of numel elements,
+// and for every group.
+func newReadings(boundaries int, numel int64, groups []group) *readings {
+	r := &readings{}
+	list := func(row metrics.Layer, quantities ...string) {
 		for _, row.Quantity = range quantities {
 			r.rows = append(r.rows, row)
 		}
 	}
 	for l := range boundaries {
-		add(metrics.Layer{Layer: l, Module: metrics.ModuleStream, Numel: numel},
+		list(metrics.Layer{Layer: l, Module: metrics.ModuleStream, Numel: numel},
 			metrics.StreamRMS, metrics.StreamGradNorm, metrics.StreamGradRMSToken)
 	}
 	for _, p := range groups {
-		add(metrics.Layer{Layer: p.layer, Module: p.module, Param: p.param, Numel: p.numel},
+		list(metrics.Layer{Layer: p.layer, Module: p.module, Param: p.param, Numel: p.numel},
 			metrics.GradNorm, metrics.GradRMS, metrics.WeightNorm, metrics.UpdateRatio)
 	}
+	r.table = metrics.NewTable(r.rows)
 	return r
 }
 
-// measured gives the rows of a step, for the caller until the next one.
-// updated says that an update followed, so that there is a ratio.
-func (t *trainer[T]) measured(updated bool) []metrics.Layer {
-	r, n := t.rows, t.norms
-	r.place = 0
-	setStream(r, t.step, t.gradient)
+// measured gives table and values of a step, for the caller until the next one.
+// updated says that an update followed, so that there are ratios.
+func (t *trainer[T]) measured(updated bool) (*metrics.Table, []metrics.Value) {
+	r, n, g := t.readings, t.norms, t.gradient
+	r.values = r.values[:0]
+	for l := range g.streamSq {
+		r.stream(g.streamSq[l], g.streamGradSq[l], len(g.tokens), g.model.Width, g.count)
+	}
 	for i := range n.groups {
 		p := &n.groups[i]
-		grad, weight := p.of(n.grad), p.of(n.value)
-		r.set(t.step, metrics.GradNorm, metrics.Known(grad))
-		r.set(t.step, metrics.GradRMS, metrics.Known(grad/math.Sqrt(float64(p.numel))))
-		r.set(t.step, metrics.WeightNorm, metrics.Known(weight))
-		r.set(t.step, metrics.UpdateRatio, updateRatio(p.of(n.delta), weight))
+		r.group(p.of(n.grad), p.of(n.value), p.of(n.delta), p.numel)
 	}
 	if updated {
-		return r.rows
+		return r.table, r.values
 	}
-	return slices.DeleteFunc(slices.Clone(r.rows), func(row metrics.Layer) bool { return row.Quantity == metrics.UpdateRatio })
+	return r.without(metrics.UpdateRatio)
 }
 
-// set gives the next row, which must be of this quantity, its value.
-func (r *layerRows) set(step int, quantity string, v metrics.Value) {
-	row := &r.rows[r.place]
-	if row.Quantity != quantity {
-		panic(fmt.Sprintf("train: %s comes where %s belongs", quantity, row.Quantity))
-	}
-	row.Step, row.Value = int64(step), v
-	r.place++
-}
-
-// setStream sets the quantities of the residual stream x_l at the boundaries
-// l = 0..L, over all tokens of the step (R = A·B·T rows of D):
+// stream adds the quantities of a boundary x of the residual stream, from its
+// sums of squares over all tokens of the step (R of width D):
 //
-//	stream_rms             √(Σ x_l² / RD)
-//	stream_grad_norm       √Σ (∂ mean loss/∂x_l)²
-//	stream_grad_rms_token  √(1/R · Σ_t ‖∂ Σ nll/∂x_lt‖²) = N/√R · stream_grad_norm,   N targets
+//	stream_rms             √(Σ x² / RD)
+//	stream_grad_norm       √Σ (∂ mean loss/∂x)²
+//	stream_grad_rms_token  √(1/R · Σ_t ‖∂ Σ nll/∂x_t‖²) = N/√R · stream_grad_norm,   N targets
 //
 // The last one depends on neither batch nor length.
-func setStream[T graph.Float](r *layerRows, step int, g *gradient[T]) {
-	tokens := float64(len(g.tokens))
-	for l := range g.streamSq {
-		norm := math.Sqrt(g.streamGradSq[l])
-		r.set(step, metrics.StreamRMS, metrics.Known(math.Sqrt(g.streamSq[l]/(tokens*float64(g.model.Width)))))
-		r.set(step, metrics.StreamGradNorm, metrics.Known(norm))
-		r.set(step, metrics.StreamGradRMSToken, metrics.Known(norm*float64(g.count)/math.Sqrt(tokens)))
+func (r *readings) stream(sq, gradSq float64, tokens, width, targets int) {
+	n, norm := float64(tokens), math.Sqrt(gradSq)
+	r.values = append(r.values,
+		metrics.Known(math.Sqrt(sq/(n*float64(width)))),
+		metrics.Known(norm),
+		metrics.Known(norm*float64(targets)/math.Sqrt(n)))
+}
+
+// group adds the quantities of a group of n parameters from its norms.
+func (r *readings) group(grad, weight, delta float64, n int64) {
+	r.values = append(r.values,
+		metrics.Known(grad),
+		metrics.Known(grad/math.Sqrt(float64(n))),
+		metrics.Known(weight),
+		updateRatio(delta, weight))
+}
+
+// without gives table and values but for those of a quantity.
+func (r *readings) without(quantity string) (*metrics.Table, []metrics.Value) {
+	var rows []metrics.Layer
+	var values []metrics.Value
+	for i, row := range r.rows {
+		if row.Quantity != quantity {
+			rows, values = append(rows, row), append(values, r.values[i])
+		}
 	}
+	return metrics.NewTable(rows), values
 }

@@ -27,7 +27,8 @@ func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
 	}
 	if t.job.Sink != nil {
 		if probe {
-			if err := t.job.Sink.Layers(t.measured(updated)); err != nil {
+			table, values := t.measured(updated)
+			if err := t.job.Sink.Layers(row.Step, table, values); err != nil {
 				return err
 			}
 		}

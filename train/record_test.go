@@ -3,38 +3,41 @@ package train
 import (
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ablate/train/metrics"
 )
 
-// sharing is a sink that uses what it is lent.
-type sharing struct {
+// idler is a sink that counts how often it is asked to do something.
+type idler struct {
 	metrics.Memory
-	do    func(parts int, f func(part int))
-	lent  int
-	parts atomic.Int32
+	calls atomic.Int64
 }
 
-func (s *sharing) Share(do func(parts int, f func(part int))) {
-	if s.do = do; do != nil {
-		s.lent++
-	}
-}
+func (s *idler) Idle(func() bool) bool { s.calls.Add(1); return false }
 
-func (s *sharing) Step(row metrics.Step) error {
-	s.do(3, func(int) { s.parts.Add(1) })
+// Step takes its time, in which the other workers have nothing to do.
+func (s *idler) Step(row metrics.Step) error {
+	time.Sleep(50 * time.Microsecond)
 	return s.Memory.Step(row)
 }
 
-// TestSinkSharesTheTeam: the workers are lent to a sink for as long as a run
-// takes.
-func TestSinkSharesTheTeam(t *testing.T) {
-	job, s := testJob[float32](t), new(sharing)
+// TestIdleWorkersServeTheSink for as long as a run takes.
+func TestIdleWorkersServeTheSink(t *testing.T) {
+	job, s := testJob[float32](t), new(idler)
 	job.Model, job.Sink = newTestModel[float32](t, 4, 3, 2), s
 	if _, err := Train(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	if int(s.parts.Load()) != 3*len(s.Steps) || s.lent != 1 || s.do != nil {
-		t.Errorf("%d parts for %d rows, lent %d times, taken back: %v", s.parts.Load(), len(s.Steps), s.lent, s.do == nil)
+	if s.calls.Load() == 0 {
+		t.Error("nobody served it")
+	}
+	time.Sleep(time.Millisecond) // who was about to call has done so
+	before := s.calls.Load()
+	for range 100 {
+		job.Model.Team.Do(2, func(int) { time.Sleep(time.Microsecond) })
+	}
+	if after := s.calls.Load(); after != before {
+		t.Errorf("called %d times after the run", after-before)
 	}
 }

@@ -69,9 +69,9 @@ func Train[T graph.Float](ctx context.Context, job Job[T]) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := job.Sink.(metrics.Sharer); ok {
-		s.Share(job.Model.Team.Do) // idle between programs and passes, which is when records are made
-		defer s.Share(nil)
+	if s, ok := job.Sink.(metrics.Idler); ok {
+		job.Model.Team.OnIdle(s.Idle)
+		defer job.Model.Team.OnIdle(nil)
 	}
 	status, err := t.loop(ctx)
 	if err != nil {

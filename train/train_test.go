@@ -109,10 +109,15 @@ func TestLayerRowsAddUp(t *testing.T) {
 		}
 	}
 	counts := map[string]int{}
+	norm := 0.0 // in the row before
 	for _, r := range m.LayerRows {
 		if r.Step == 0 {
 			counts[r.Quantity]++
 		}
+		if want := norm / math.Sqrt(float64(r.Numel)); r.Quantity == metrics.GradRMS && r.Value.Float() != want {
+			t.Errorf("step %d, layer %d, %s: an RMS of %v, want %v", r.Step, r.Layer, r.Module, r.Value, want)
+		}
+		norm = r.Value.Float()
 	}
 	// 3 blocks, 2 modules each, 2 modules outside, a total, 8 parameters; 4 boundaries
 	for q, want := range map[string]int{metrics.GradNorm: 20, metrics.GradRMS: 20, metrics.WeightNorm: 20, metrics.UpdateRatio: 20,

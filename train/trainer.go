@@ -31,7 +31,8 @@ type trainer[T graph.Float] struct {
 	saved int64 // step of the last checkpoint, -1 if there is none
 	path  string
 	clock clock
-	rows  *layerRows
+
+	readings *readings
 }
 
 // newTrainer checks everything before it changes anything, then puts model,
@@ -51,7 +52,7 @@ func newTrainer[T graph.Float](job *Job[T]) (*trainer[T], error) {
 	t.flat = newFlat(job.Model, t.optimizer, job.Config)
 	t.gradient = newGradient(job, t.flat)
 	t.norms = newNorms(t.flat.specs, job.Model.Layers, job.Probe.Params)
-	t.rows = newLayerRows(len(t.gradient.streamSq), int64(len(t.gradient.tokens))*int64(job.Model.Width), t.norms.groups)
+	t.readings = newReadings(len(t.gradient.streamSq), int64(len(t.gradient.tokens))*int64(job.Model.Width), t.norms.groups)
 	if job.From != nil {
 		if err := t.restore(job.From); err != nil {
 			return nil, err

@@ -321,12 +321,12 @@ func TestSeriesAreBounded(t *testing.T) {
 	for i := range int64(n) {
 		lr := min(float64(i+1)/101, 1)
 		sink.Step(metrics.Step{Step: i, LR: metrics.Known(lr), Loss: metrics.Known(float64(i)), ClipCoef: metrics.Known(float64(i % 2)), ValLoss: metrics.Known(1)})
-		sink.Layers([]metrics.Layer{
+		sink.Layers(metrics.Split([]metrics.Layer{
 			{Step: i, Layer: 0, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(float64(i))},
 			{Step: i, Layer: 1, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(0)},
 			{Step: i, Layer: 1, Module: metrics.ModuleBlock, Param: "block.1.x", Quantity: metrics.GradNorm, Value: metrics.Known(-1)},
 			{Step: i, Layer: 1 << 40, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(-1)},
-		})
+		}))
 	}
 	if err := sink.Close(); err != nil {
 		t.Fatal(err)

@@ -153,7 +153,7 @@ func (c *Cell) adopt(o *origin, run string) (from *train.Checkpoint, err error) 
 				if !due(row.Step) {
 					continue
 				}
-				if err := sink.Layers([]metrics.Layer{row}); err != nil {
+				if err := sink.Layers(metrics.Split([]metrics.Layer{row})); err != nil {
 					return err
 				}
 			}

@@ -46,15 +46,24 @@ const measuredRun = 1024
 // however small or large they are. Their relative error is at most 128·2⁻²⁴, where all elements are equal, and
 // as a rule 1e-7.
 func AdamWMeasured[T Float](p, g, m, v []T, h *AdamWStep) (before, change float64) {
+	if len(p) <= measuredRun/16 { // most parameters, by number, and a short stretch to clear
+		var old [measuredRun / 16]T
+		return adamWRuns(p, g, m, v, h, old[:])
+	}
+	var old [measuredRun]T
+	return adamWRuns(p, g, m, v, h, old[:])
+}
+
+// adamWRuns is AdamWMeasured in runs of at most len(old) elements.
+func adamWRuns[T Float](p, g, m, v []T, h *AdamWStep, old []T) (before, change float64) {
 	g, m, v = g[:len(p)], m[:len(p)], v[:len(p)]
 	k := adamWConstants[T](h)
-	var old [measuredRun]T
 	for i := 0; i < len(p); {
-		j := min(i+measuredRun, len(p))
+		j := min(i+len(old), len(p))
 		if j-i > lanes {
 			j = i + (j-i)&^(lanes-1)
 		}
-		b, c := adamWRun(p[i:j], g[i:j], m[i:j], v[i:j], h, &k, &old)
+		b, c := adamWRun(p[i:j], g[i:j], m[i:j], v[i:j], h, &k, old)
 		before, change = before+b, change+c
 		i = j
 	}
@@ -63,11 +72,11 @@ func AdamWMeasured[T Float](p, g, m, v []T, h *AdamWStep) (before, change float6
 
 // adamWRun is AdamWMeasured of a run of elements: a multiple of lanes, or fewer than lanes. k are the constants of h; old
 // is overwritten.
-func adamWRun[T Float](p, g, m, v []T, h *AdamWStep, k *[9]T, old *[measuredRun]T) (before, change float64) {
+func adamWRun[T Float](p, g, m, v []T, h *AdamWStep, k *[9]T, old []T) (before, change float64) {
 	var sums [2]float64
 	if !isFloat32[T]() || len(p) < lanes || !adamWMeasuredVector(as32(p), as32(g), as32(m), as32(v),
-		(*[9]float32)(unsafe.Pointer(k)), (*[measuredRun]float32)(unsafe.Pointer(old)), &sums) {
-		copy(old[:], p)
+		(*[9]float32)(unsafe.Pointer(k)), as32(old), &sums) {
+		copy(old, p)
 		AdamW(p, g, m, v, h)
 	}
 	if !precise(sums[0]) {

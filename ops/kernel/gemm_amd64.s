@@ -21658,3 +21658,15 @@ line:
 	DECQ CX
 	JNZ  line
 	RET
+
+// func ownLines(p *byte, n int)
+TEXT ·ownLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+
+line:
+	ADDL $0x00, (SI)
+	ADDQ $0x40, SI
+	DECQ CX
+	JNZ  line
+	RET

@@ -77,3 +77,8 @@ func fetch(p *byte, n int)
 //
 //go:noescape
 func touchLines(p *byte, n int)
+
+// ownLines writes what is in n cache lines from p on to them, so that they are this core's alone.
+//
+//go:noescape
+func ownLines(p *byte, n int)

@@ -177,31 +177,47 @@ func colSumVector(dst, x, z []float32, rows, ldx, ldz int) bool {
 }
 
 func adamWVector(p, g, m, v []float32, h *[9]float32) bool {
-	pp, gp, mp, vp := unsafe.SliceData(p), unsafe.SliceData(g), unsafe.SliceData(m), unsafe.SliceData(v)
-	switch active {
-	case pathAVX512:
-		adamW512(pp, gp, mp, vp, len(p), h)
-	case pathAVX2:
-		adamW256(pp, gp, mp, vp, len(p), h)
-	default:
+	if active < pathAVX2 {
 		return false
+	}
+	for len(p) > 0 {
+		n := min(len(p), ownRun)
+		own(p[:n])
+		pp, gp, mp, vp := unsafe.SliceData(p), unsafe.SliceData(g), unsafe.SliceData(m), unsafe.SliceData(v)
+		if active == pathAVX512 {
+			adamW512(pp, gp, mp, vp, n, h)
+		} else {
+			adamW256(pp, gp, mp, vp, n, h)
+		}
+		p, g, m, v = p[n:], g[n:], m[n:], v[n:]
 	}
 	return true
 }
 
 // adamWMeasuredVector takes a multiple of lanes elements, at least one and at most measuredRun. It leaves the old
 // parameters in old.
-func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, old *[measuredRun]float32, sums *[2]float64) bool {
-	pp, gp, mp, vp := unsafe.SliceData(p), unsafe.SliceData(g), unsafe.SliceData(m), unsafe.SliceData(v)
-	switch active {
-	case pathAVX512:
-		adamWMeasured512(pp, gp, mp, vp, len(p), h, &old[0], sums)
-	case pathAVX2:
-		adamWMeasured256(pp, gp, mp, vp, len(p), h, &old[0], sums)
-	default:
+func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, old []float32, sums *[2]float64) bool {
+	if active < pathAVX2 {
 		return false
 	}
+	own(p)
+	pp, gp, mp, vp := unsafe.SliceData(p), unsafe.SliceData(g), unsafe.SliceData(m), unsafe.SliceData(v)
+	if active == pathAVX512 {
+		adamWMeasured512(pp, gp, mp, vp, len(p), h, &old[0], sums)
+	} else {
+		adamWMeasured256(pp, gp, mp, vp, len(p), h, &old[0], sums)
+	}
 	return true
+}
+
+// ownRun is the number of elements that are made this core's before they are computed.
+const ownRun = 1024
+
+// own makes the cache lines of x, which is not empty, this core's. A line that other cores have read has to be taken
+// from them before it can be written, and a store that waits for that holds up those behind it: stores with much
+// arithmetic between them wait one after the other, stores right behind each other all at once.
+func own(x []float32) {
+	ownLines((*byte)(unsafe.Pointer(unsafe.SliceData(x))), (4*len(x)+lineBytes-1)/lineBytes)
 }
 
 // sumVector adds a multiple of lanes elements to the partial sums s: x, x² or x·y.

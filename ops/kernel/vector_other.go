@@ -28,7 +28,7 @@ func colSumVector(dst, x, z []float32, rows, ldx, ldz int) bool { return false }
 
 func adamWVector(p, g, m, v []float32, h *[9]float32) bool { return false }
 
-func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, old *[measuredRun]float32, sums *[2]float64) bool {
+func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, old []float32, sums *[2]float64) bool {
 	return false
 }
 

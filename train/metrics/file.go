@@ -35,8 +35,8 @@ type Files struct {
 }
 
 var (
-	_ Sink   = (*Files)(nil)
-	_ Sharer = (*Files)(nil)
+	_ Sink  = (*Files)(nil)
+	_ Idler = (*Files)(nil)
 )
 
 // OpenFiles opens, or creates, the three files in dir, which must exist, and
@@ -64,10 +64,12 @@ func (f *Files) Step(s Step) error {
 }
 
 // Layers implements Sink.
-func (f *Files) Layers(rows []Layer) error { return f.layers.add(rows) }
+func (f *Files) Layers(step int64, t *Table, values []Value) error {
+	return f.layers.add(step, t, values)
+}
 
-// Share implements Sharer.
-func (f *Files) Share(do func(parts int, f func(part int))) { f.layers.share = do }
+// Idle implements Idler.
+func (f *Files) Idle(stop func() bool) bool { return f.layers.idle(stop) }
 
 // Timing implements Sink.
 func (f *Files) Timing(t Timing) error {

@@ -1,90 +1,93 @@
 package metrics
 
-// layerLog is the file of layers, which is most of what a run writes. Rows are
-// kept until there are enough of them to be shared out: then some workers
-// format them, while one writes the text of the rows before.
-type layerLog struct {
-	log
-	share  func(parts int, f func(part int)) // lent by the run; nil where there is nobody to share with
-	rows   []Layer                           // not yet formatted
-	work   []Layer                           // being formatted
-	texts  [][]byte                          // by part of work
-	before [][]byte                          // not yet written
-	part   func(part int)                    // runPart, made once
-	failed error                             // of the first write that failed
-}
-
-// batchRows is the number of rows from which on they are formatted, partRows
-// that of a part of them: some ten microseconds of a worker.
-const (
-	batchRows = 512
-	partRows  = 128
+import (
+	"sync"
+	"sync/atomic"
 )
 
-// add takes a copy of rows, or their text. An error is that of earlier ones.
-func (l *layerLog) add(rows []Layer) error {
-	if len(l.rows) == 0 && len(rows) >= batchRows {
-		l.format(rows)
-		return l.failed
-	}
-	l.rows = append(l.rows, rows...)
-	if len(l.rows) >= batchRows {
-		l.format(l.rows)
-		l.rows = l.rows[:0]
-	}
-	return l.failed
+// layerLog is the file of layers, which is most of what a run writes. The values of some steps are kept until
+// somebody has time to format and write them: whoever calls idle, or at the latest the one who adds more than there
+// is room for.
+type layerLog struct {
+	log
+	kept  [keptSteps]layerStep // step i of those added stands at i mod keptSteps
+	added atomic.Uint64        // steps so far, changed by add
+	done  atomic.Uint64        // steps whose rows are formatted, changed by who holds mu
+
+	mu     sync.Mutex
+	row    int                   // of the step in turn that is the next to be formatted
+	line   []byte                // scratch
+	failed atomic.Pointer[error] // of the first write that failed
 }
 
-// format formats rows and writes the text of the ones before.
-func (l *layerLog) format(rows []Layer) {
-	if l.part == nil {
-		l.part = l.runPart
+// layerStep is what was added of a step.
+type layerStep struct {
+	step   int64
+	table  *Table
+	values []Value
+}
+
+const keptSteps = 4
+
+// add takes a copy of values. An error is that of earlier ones.
+func (l *layerLog) add(step int64, t *Table, values []Value) error {
+	l.reduce(keptSteps - 1)
+	k := &l.kept[l.added.Load()%keptSteps]
+	*k = layerStep{step, t, append(k.values[:0], values...)}
+	l.added.Add(1)
+	if err := l.failed.Load(); err != nil {
+		return *err
 	}
-	n := (len(rows) + partRows - 1) / partRows
-	for len(l.texts) < n {
-		l.texts = append(l.texts, nil)
+	return nil
+}
+
+// left is the number of steps whose rows are not all formatted.
+func (l *layerLog) left() uint64 {
+	done := l.done.Load() // first, so that it is not ahead
+	return l.added.Load() - done
+}
+
+// idle formats rows until it is to stop, unless somebody else is at it, and says whether it formatted any.
+func (l *layerLog) idle(stop func() bool) (did bool) {
+	if l.left() == 0 || !l.mu.TryLock() {
+		return false
 	}
-	l.texts, l.work = l.texts[:n], rows
-	if l.share != nil {
-		l.share(1+n, l.part)
-	} else {
-		for i := range 1 + n {
-			l.runPart(i)
+	defer l.mu.Unlock()
+	for l.left() > 0 && !stop() {
+		l.format()
+		did = true
+	}
+	return did
+}
+
+// format formats the next row.
+func (l *layerLog) format() {
+	k := &l.kept[l.done.Load()%keptSteps]
+	if l.row < len(k.values) {
+		l.line = k.table.appendRow(l.line[:0], l.row, k.step, k.values[l.row])
+		if err := l.write(l.line); err != nil {
+			first := err // a variable of its own, since it leaves the stack
+			l.failed.CompareAndSwap(nil, &first)
 		}
+		l.row++
 	}
-	l.texts, l.before, l.work = l.before[:cap(l.before)], l.texts, nil
+	if l.row == len(k.values) {
+		l.row = 0
+		l.done.Add(1)
+	}
 }
 
-// runPart does one part of format. Writing, the longest, is the first.
-func (l *layerLog) runPart(part int) {
-	if part == 0 {
-		l.writeBefore()
+// reduce formats rows until those of at most so many steps are left.
+func (l *layerLog) reduce(steps uint64) {
+	if l.left() <= steps {
 		return
 	}
-	from := (part - 1) * partRows
-	text := l.texts[part-1][:0]
-	for i := range l.work[from:min(from+partRows, len(l.work))] {
-		text = append(l.work[from+i].AppendJSON(text), '\n')
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.left() > steps {
+		l.format()
 	}
-	l.texts[part-1] = text
 }
 
-// writeBefore writes what has been formatted.
-func (l *layerLog) writeBefore() {
-	for _, text := range l.before {
-		if err := l.write(text); err != nil && l.failed == nil {
-			l.failed = err
-		}
-	}
-	l.before = l.before[:0]
-}
-
-// drain formats and writes everything that was added. An error shows in the
-// next add, and in flush.
-func (l *layerLog) drain() {
-	if len(l.rows) > 0 {
-		l.format(l.rows)
-		l.rows = l.rows[:0]
-	}
-	l.writeBefore()
-}
+// drain formats everything that was added. An error shows in the next add, and in flush.
+func (l *layerLog) drain() { l.reduce(0) }

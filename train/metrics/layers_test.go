@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -23,40 +24,77 @@ func layersOf(step, n int) (rows []Layer) {
 	return rows
 }
 
-// crowd runs every part in a goroutine of its own.
-func crowd(parts int, f func(part int)) {
-	var wg sync.WaitGroup
-	for part := range parts {
-		wg.Go(func() { f(part) })
+// TestTableGivesRowsBack: as rows and as text.
+func TestTableGivesRowsBack(t *testing.T) {
+	rows := append(layersOf(7, 20), row, Layer{Step: 7, Layer: NoLayer, Module: "a\"é", Value: Known(math.NaN())}, Layer{Step: 7})
+	for i := range rows {
+		rows[i].Step = 7
 	}
-	wg.Wait()
-}
-
-// TestLayersAreCopied: the rows are the caller's again at once, and the length
-// of the file counts what has not been written, with workers and without.
-func TestLayersAreCopied(t *testing.T) {
-	for name, share := range map[string]func(int, func(int)){"alone": nil, "shared": crowd} {
-		for _, blocks := range []int{1, 30, 200} {
-			t.Run(fmt.Sprint(name, blocks), func(t *testing.T) { recordLayers(t, share, blocks) })
+	step, table, values := Split(rows)
+	if step != 7 || table.Len() != len(rows) || len(values) != len(rows) {
+		t.Fatalf("step %d, %d rows, %d values", step, table.Len(), len(values))
+	}
+	for i, want := range rows {
+		line := string(append(want.AppendJSON(nil), '\n'))
+		if got := table.Row(i, step, values[i]); string(got.AppendJSON(nil))+"\n" != line {
+			t.Errorf("row %d came back as %+v, not %+v", i, got, want)
+		}
+		if got := string(table.appendRow(nil, i, step, values[i])); got != line {
+			t.Errorf("row %d is written as %s, not %s", i, got, line)
 		}
 	}
 }
 
-func recordLayers(t *testing.T, share func(parts int, f func(part int)), blocks int) {
+// helpers call f.Idle until the test has ended; told says how many rows they do before they stop.
+func helpers(t *testing.T, f *Files, n, told int) (did *atomic.Int64) {
+	did = new(atomic.Int64)
+	var over atomic.Bool
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for !over.Load() {
+				left := told
+				if f.Idle(func() bool { left--; return left < 0 }) {
+					did.Add(1)
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	t.Cleanup(func() { over.Store(true); wg.Wait() })
+	return did
+}
+
+// TestLayersAreCopied: the values are the caller's again at once, and the length
+// of the file counts what has not been written, with helpers and without.
+func TestLayersAreCopied(t *testing.T) {
+	for name, h := range map[string]struct{ n, told int }{"alone": {}, "one": {1, 16}, "some": {3, 5}, "hasty": {2, 1}, "stopped": {2, 0}} {
+		for _, blocks := range []int{0, 1, 30, 200} {
+			t.Run(fmt.Sprint(name, blocks), func(t *testing.T) { recordLayers(t, blocks, h.n, h.told) })
+		}
+	}
+}
+
+func recordLayers(t *testing.T, blocks, n, told int) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	f.Share(share)
+	did := helpers(t, f, n, told)
 	var want []byte
-	for step := range 50 {
+	_, table, _ := Split(layersOf(0, blocks))
+	for step := range 100 {
 		rows := layersOf(step, blocks)
 		for _, r := range rows {
 			want = append(r.AppendJSON(want), '\n')
 		}
-		if err := f.Layers(rows); err != nil {
+		_, other, values := Split(rows)
+		if step%3 > 0 { // most steps have the same table
+			other = table
+		}
+		if err := f.Layers(int64(step), other, values); err != nil {
 			t.Fatal(err)
 		}
-		clear(rows)
-		if step%7 == 0 && f.Offsets().Layers != int64(len(want)) {
+		clear(values)
+		if step%17 == 0 && f.Offsets().Layers != int64(len(want)) {
 			t.Fatalf("step %d: %d bytes, want %d", step, f.Offsets().Layers, len(want))
 		}
 	}
@@ -65,6 +103,29 @@ func recordLayers(t *testing.T, share func(parts int, f func(part int)), blocks 
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, LayersFile)); err != nil || string(got) != string(want) {
 		t.Errorf("%v, or other bytes than were recorded", err)
+	}
+	if told == 0 && did.Load() > 0 {
+		t.Error("who is told to stop at once has done something")
+	}
+}
+
+// TestIdleWritesAll: with helpers alone everything gets written.
+func TestIdleWritesAll(t *testing.T) {
+	f := open(t, t.TempDir())
+	for step := range keptSteps {
+		if err := f.Layers(Split(layersOf(step, 10))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.layers.size != 0 {
+		t.Fatal("rows were formatted by the one who recorded them")
+	}
+	never := func() bool { return false }
+	if !f.Idle(never) || f.Idle(never) {
+		t.Error("Idle did nothing, or something twice")
+	}
+	if size := f.layers.size; size == 0 || size != f.Offsets().Layers {
+		t.Errorf("%d bytes of %d", size, f.Offsets().Layers)
 	}
 }
 
@@ -81,9 +142,9 @@ func TestFullDiskUnderLayers(t *testing.T) {
 	f := open(t, dir)
 	var err error
 	for step := 0; err == nil && step < 100; step++ {
-		err = f.Layers(layersOf(step, 100))
+		err = f.Layers(Split(layersOf(step, 100)))
 	}
-	for what, err := range map[string]error{"Layers": err, "Layers again": f.Layers(nil), "Flush": f.Flush(), "Close": f.Close()} {
+	for what, err := range map[string]error{"Layers": err, "Layers again": f.Layers(Split(nil)), "Flush": f.Flush(), "Close": f.Close()} {
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s gives %v", what, err)
 		}
@@ -94,13 +155,13 @@ func TestFullDiskUnderLayers(t *testing.T) {
 }
 
 func BenchmarkLayerLines(b *testing.B) {
-	rows := layersOf(1, 100)
+	step, table, values := Split(layersOf(1, 100))
 	var buf []byte
 	for b.Loop() {
 		buf = buf[:0]
-		for i := range rows {
-			buf = append(rows[i].AppendJSON(buf), '\n')
+		for i, v := range values {
+			buf = table.appendRow(buf, i, step, v)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(rows)), "ns/row")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(values)), "ns/row")
 }

@@ -74,7 +74,15 @@ type Layer struct {
 
 // AppendJSON appends the row without a newline.
 func (l Layer) AppendJSON(b []byte) []byte {
-	b = strconv.AppendInt(append(b, `{"step":`...), l.Step, 10)
+	b = strconv.AppendInt(append(b, rowStart...), l.Step, 10)
+	return l.appendBehind(l.Value.appendTo(l.appendBefore(b)))
+}
+
+// rowStart is what a row begins with, before its step.
+const rowStart = `{"step":`
+
+// appendBefore appends what stands between the step and the value.
+func (l *Layer) appendBefore(b []byte) []byte {
 	b = append(b, `,"layer":`...)
 	if l.Layer == NoLayer {
 		b = append(b, "null"...)
@@ -84,9 +92,12 @@ func (l Layer) AppendJSON(b []byte) []byte {
 	b = appendString(append(b, `,"module":`...), l.Module)
 	b = appendString(append(b, `,"param":`...), l.Param)
 	b = appendString(append(b, `,"quantity":`...), l.Quantity)
-	b = l.Value.appendTo(append(b, `,"value":`...))
-	b = strconv.AppendInt(append(b, `,"numel":`...), l.Numel, 10)
-	return append(b, '}')
+	return append(b, `,"value":`...)
+}
+
+// appendBehind appends what stands behind the value.
+func (l *Layer) appendBehind(b []byte) []byte {
+	return append(strconv.AppendInt(append(b, `,"numel":`...), l.Numel, 10), '}')
 }
 
 // UnmarshalJSON reads a row; a null or missing layer is NoLayer.

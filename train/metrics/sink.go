@@ -7,9 +7,9 @@ import "errors"
 type Sink interface {
 	// Step records one training step, or one evaluation.
 	Step(Step) error
-	// Layers records the probes of one step. The slice is the caller's again
-	// when Layers returns.
-	Layers([]Layer) error
+	// Layers records the probes of one step: a value for every row of the table.
+	// The slice is the caller's again when Layers returns.
+	Layers(step int64, t *Table, values []Value) error
 	// Timing records a reading of the clock.
 	Timing(Timing) error
 	// Flush hands everything recorded so far to whoever may be watching: after
@@ -19,12 +19,11 @@ type Sink interface {
 	Close() error
 }
 
-// Sharer is a Sink that can share out its work.
-type Sharer interface {
-	// Share lends the sink do, which runs f for every part, several at once, and
-	// returns when all are done. The sink uses it within its other methods, until
-	// it is given nil.
-	Share(do func(parts int, f func(part int)))
+// Idler is a Sink that leaves some of its work to whoever has nothing else to do.
+type Idler interface {
+	// Idle does some of it, until stop says to, and says whether there was any. It
+	// may be called at any time, also while another method runs.
+	Idle(stop func() bool) bool
 }
 
 // Memory is a Sink that keeps the records, for tests and small programs.
@@ -40,7 +39,12 @@ var _ Sink = (*Memory)(nil)
 func (m *Memory) Step(s Step) error { m.Steps = append(m.Steps, s); return nil }
 
 // Layers implements Sink.
-func (m *Memory) Layers(rows []Layer) error { m.LayerRows = append(m.LayerRows, rows...); return nil }
+func (m *Memory) Layers(step int64, t *Table, values []Value) error {
+	for i, v := range values {
+		m.LayerRows = append(m.LayerRows, t.Row(i, step, v))
+	}
+	return nil
+}
 
 // Timing implements Sink.
 func (m *Memory) Timing(t Timing) error { m.Timings = append(m.Timings, t); return nil }
@@ -65,8 +69,11 @@ func (t tee) each(f func(Sink) error) error {
 	return errors.Join(errs...)
 }
 
-func (t tee) Step(r Step) error      { return t.each(func(s Sink) error { return s.Step(r) }) }
-func (t tee) Layers(r []Layer) error { return t.each(func(s Sink) error { return s.Layers(r) }) }
-func (t tee) Timing(r Timing) error  { return t.each(func(s Sink) error { return s.Timing(r) }) }
-func (t tee) Flush() error           { return t.each(Sink.Flush) }
-func (t tee) Close() error           { return t.each(Sink.Close) }
+func (t tee) Step(r Step) error     { return t.each(func(s Sink) error { return s.Step(r) }) }
+func (t tee) Timing(r Timing) error { return t.each(func(s Sink) error { return s.Timing(r) }) }
+func (t tee) Flush() error          { return t.each(Sink.Flush) }
+func (t tee) Close() error          { return t.each(Sink.Close) }
+
+func (t tee) Layers(step int64, table *Table, values []Value) error {
+	return t.each(func(s Sink) error { return s.Layers(step, table, values) })
+}

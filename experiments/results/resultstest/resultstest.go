@@ -183,7 +183,7 @@ func (m *model) train(sink metrics.Sink) (sum metrics.Summary) {
 		}
 		sink.Step(row)
 		if step%10 == 0 && step < m.steps {
-			sink.Layers(m.probe(step))
+			sink.Layers(metrics.Split(m.probe(step)))
 		}
 		sum.Steps, sum.Tokens, sum.TokensPerS = step, row.Tokens, metrics.Known(21000/float64(m.layers))
 		if row.Loss != (metrics.Value{}) {

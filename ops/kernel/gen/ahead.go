@@ -63,6 +63,12 @@ func touchLines(c *build.Context) {
 	eachLine(c, "touchLines", func(m operand.Mem) { c.MOVQ(m, reg.RAX) }, "reads from n cache lines from p on, in their order.")
 }
 
+// ownLines emits the function that writes to cache lines what is in them. PREFETCHW does nothing of the kind
+// where the line is in the cache already, shared with another core.
+func ownLines(c *build.Context) {
+	eachLine(c, "ownLines", func(m operand.Mem) { c.ADDL(operand.Imm(0), m) }, "writes what is in n cache lines from p on to them, so that they are this core's alone.")
+}
+
 // eachLine emits a function that does something to n cache lines, at least one.
 func eachLine(c *build.Context, name string, do func(m operand.Mem), doc string) {
 	function(c, name, "func(p *byte, n int)", name+" "+doc)

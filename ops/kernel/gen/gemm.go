@@ -27,6 +27,7 @@ func gemm(c *build.Context) {
 	narrow.packPieces()
 	fetch(c)
 	touchLines(c)
+	ownLines(c)
 }
 
 // isa is what differs between AVX-512 and AVX2: the registers and how a ragged edge is masked.
