@@ -46,8 +46,8 @@ const measuredRun = 1024
 // however small or large they are. Their relative error is at most 128·2⁻²⁴, where all elements are equal, and
 // as a rule 1e-7.
 func AdamWMeasured[T Float](p, g, m, v []T, h *AdamWStep) (before, change float64) {
-	if len(p) <= measuredRun/16 { // most parameters, by number, and a short stretch to clear
-		var old [measuredRun / 16]T
+	if len(p) <= measuredRun/4 { // most parameters, by number, and a short stretch to clear
+		var old [measuredRun / 4]T
 		return adamWRuns(p, g, m, v, h, old[:])
 	}
 	var old [measuredRun]T

@@ -14,6 +14,7 @@ type layerLog struct {
 	added atomic.Uint64        // steps so far, changed by add
 	done  atomic.Uint64        // steps whose rows are formatted, changed by who holds mu
 
+	hurry  atomic.Bool // somebody waits for mu who will do no more than must be
 	mu     sync.Mutex
 	row    int                   // of the step in turn that is the next to be formatted
 	line   []byte                // scratch
@@ -53,7 +54,7 @@ func (l *layerLog) idle(stop func() bool) (did bool) {
 		return false
 	}
 	defer l.mu.Unlock()
-	for l.left() > 0 && !stop() {
+	for l.left() > 0 && !l.hurry.Load() && !stop() {
 		l.format()
 		did = true
 	}
@@ -82,8 +83,10 @@ func (l *layerLog) reduce(steps uint64) {
 	if l.left() <= steps {
 		return
 	}
+	l.hurry.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.hurry.Store(false)
 	for l.left() > steps {
 		l.format()
 	}

@@ -1,24 +1,29 @@
 package metrics
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Table lists what is looked at in a step: the rows of layers.jsonl but for step and value. Their text is made once,
 // since a run writes it again and again.
 type Table struct {
 	rows []Layer
-	text []rowText
+	text []byte // of one row after the other, without what differs from step to step
+	cuts []cut  // by row
 }
 
-// rowText is the text between a row's step and its value, and that behind it.
-type rowText struct{ before, behind []byte }
+// cut is where in the text a row's value belongs, and where the row ends.
+type cut struct{ value, end int32 }
 
 // NewTable makes a table of rows, whose steps and values do not count.
 func NewTable(rows []Layer) *Table {
-	t := &Table{rows: make([]Layer, len(rows)), text: make([]rowText, len(rows))}
+	t := &Table{rows: slices.Clone(rows), cuts: make([]cut, len(rows))}
 	for i, r := range rows {
-		r.Step, r.Value = 0, Value{}
-		t.rows[i] = r
-		t.text[i] = rowText{r.appendBefore(nil), append(r.appendBehind(nil), '\n')}
+		t.text = r.appendBefore(t.text)
+		t.cuts[i].value = int32(len(t.text))
+		t.text = append(r.appendBehind(t.text), '\n')
+		t.cuts[i].end = int32(len(t.text))
 	}
 	return t
 }
@@ -43,7 +48,11 @@ func (t *Table) Row(i int, step int64, v Value) Layer {
 
 // appendRow appends the line of Row(i, step, v).
 func (t *Table) appendRow(b []byte, i int, step int64, v Value) []byte {
+	start, c := int32(0), t.cuts[i]
+	if i > 0 {
+		start = t.cuts[i-1].end
+	}
 	b = strconv.AppendInt(append(b, rowStart...), step, 10)
-	b = v.appendTo(append(b, t.text[i].before...))
-	return append(b, t.text[i].behind...)
+	b = v.appendTo(append(b, t.text[start:c.value]...))
+	return append(b, t.text[c.value:c.end]...)
 }
