@@ -28,7 +28,10 @@ type layerStep struct {
 	values []Value
 }
 
-const keptSteps = 4
+const (
+	keptSteps = 4
+	idleRows  = 8 // between two looks whether to stop: a microsecond
+)
 
 // add takes a copy of values. An error is that of earlier ones.
 func (l *layerLog) add(step int64, t *Table, values []Value) error {
@@ -55,14 +58,19 @@ func (l *layerLog) idle(stop func() bool) (did bool) {
 	}
 	defer l.mu.Unlock()
 	for l.left() > 0 && !l.hurry.Load() && !stop() {
-		l.format()
+		for range idleRows {
+			l.format()
+		}
 		did = true
 	}
 	return did
 }
 
-// format formats the next row.
+// format formats the next row, if there is one.
 func (l *layerLog) format() {
+	if l.left() == 0 {
+		return
+	}
 	k := &l.kept[l.done.Load()%keptSteps]
 	if l.row < len(k.values) {
 		l.line = k.table.appendRow(l.line[:0], l.row, k.step, k.values[l.row])
