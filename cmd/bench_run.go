@@ -35,8 +35,7 @@ type stepper struct {
 }
 
 // newStepper begins to train a shape; probes says whether every layer is looked
-// at in every step. What the sink has kept of a step's records is written by its
-// Flush.
+// at in every step.
 func newStepper(ctx context.Context, m *train.Model[float32], s benchShape, sink metrics.Sink, probes bool) *stepper {
 	vocab := m.Params.Specs()[0].Shape[0] // of embed.wte
 	job := train.Job[float32]{

@@ -13,8 +13,8 @@ import (
 // A round ends when all of its items are done, whoever did them: a worker that is late, because it slept or
 // because its core went to another process, keeps nobody waiting as long as it holds no item. A worker comes first
 // to items of its own, the same whenever a program runs, whose data its caches may still hold, then to those of
-// others. One that finds none spins briefly, then sleeps, so that an idle team costs nothing and a lost core is not
-// fought over.
+// others. One that finds none does what OnIdle has given it, spins briefly, then sleeps, so that an idle team costs
+// nothing and a lost core is not fought over.
 type Team struct {
 	size   int
 	loop   loop    // of Do, kept so that Do allocates nothing
@@ -95,7 +95,7 @@ func (t *Team) Close() {
 }
 
 // OnIdle has workers call f while they wait for items, within rounds and, until they sleep, between them: for work
-// that nobody waits for. f looks often whether it is to stop, and says whether it found anything to do. Several
+// that nobody waits for. Who sleeps does none of it until it has had an item again. f looks often whether it is to stop, and says whether it found anything to do. Several
 // workers may call it at once, and one still may when OnIdle has replaced it. nil ends it.
 func (t *Team) OnIdle(f func(stop func() bool) bool) {
 	if f == nil {

@@ -51,6 +51,7 @@ func TestDivergenceIsAResult(t *testing.T) {
 		}, "weight", -1, "head.w"},
 	} {
 		job := testJob[float64](t)
+		job.Probe.Params = true
 		var before []float64
 		spoil := c.spoil(job.Model)
 		job.Data.Train = saboteur{job.Data.Train, 6, func() {
@@ -76,6 +77,32 @@ func TestDivergenceIsAResult(t *testing.T) {
 		}
 		if rows := m.LayerRows; rows[len(rows)-1].Step != 6 {
 			t.Errorf("%s: the layers of the last step are not recorded", c.name)
+		}
+		checkWeightNorms(t, job)
+	}
+}
+
+// checkWeightNorms compares the last step's norms of the weights with the weights, which no update has changed, and
+// looks for ratios of updates, of which there are none.
+func checkWeightNorms(t *testing.T, job Job[float64]) {
+	t.Helper()
+	m := job.Sink.(*metrics.Memory)
+	last := m.LayerRows[len(m.LayerRows)-1].Step
+	for _, r := range m.LayerRows {
+		if r.Step != last || r.Param == "" {
+			continue
+		}
+		switch r.Quantity {
+		case metrics.UpdateRatio:
+			t.Errorf("%s has a ratio without an update", r.Param)
+		case metrics.WeightNorm:
+			want := 0.0
+			for _, w := range job.Model.Params.Value(r.Param) {
+				want += w * w
+			}
+			if want = math.Sqrt(want); math.Abs(r.Value.Float()-want) > 1e-12*want {
+				t.Errorf("%s has weights of norm %v, not %v", r.Param, want, r.Value)
+			}
 		}
 	}
 }

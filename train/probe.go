@@ -15,18 +15,17 @@ func (p Probe) Due(step int, c Config) bool {
 // boundary by boundary, then of every group of parameters. stream and group
 // add them in the order of the rows.
 type readings struct {
-	rows   []metrics.Layer
-	table  *metrics.Table // of rows
+	table  *metrics.Table
 	values []metrics.Value
 }
 
 // newReadings lists the rows: for every boundary of a stream of numel elements,
 // and for every group.
 func newReadings(boundaries int, numel int64, groups []group) *readings {
-	r := &readings{}
+	var rows []metrics.Layer
 	list := func(row metrics.Layer, quantities ...string) {
 		for _, row.Quantity = range quantities {
-			r.rows = append(r.rows, row)
+			rows = append(rows, row)
 		}
 	}
 	for l := range boundaries {
@@ -37,8 +36,7 @@ func newReadings(boundaries int, numel int64, groups []group) *readings {
 		list(metrics.Layer{Layer: p.layer, Module: p.module, Param: p.param, Numel: p.numel},
 			metrics.GradNorm, metrics.GradRMS, metrics.WeightNorm, metrics.UpdateRatio)
 	}
-	r.table = metrics.NewTable(r.rows)
-	return r
+	return &readings{table: metrics.NewTable(rows)}
 }
 
 // measured gives table and values of a step, for the caller until the next one.
@@ -88,9 +86,9 @@ func (r *readings) group(grad, weight, delta float64, n int64) {
 func (r *readings) without(quantity string) (*metrics.Table, []metrics.Value) {
 	var rows []metrics.Layer
 	var values []metrics.Value
-	for i, row := range r.rows {
-		if row.Quantity != quantity {
-			rows, values = append(rows, row), append(values, r.values[i])
+	for i, v := range r.values {
+		if row := r.table.Row(i, 0, v); row.Quantity != quantity {
+			rows, values = append(rows, row), append(values, v)
 		}
 	}
 	return metrics.NewTable(rows), values

@@ -128,7 +128,7 @@ func TestLayerRowsAddUp(t *testing.T) {
 	}
 }
 
-// TestUpdateRatio compares the recorded ratios with weights before and after.
+// TestUpdateRatio compares the recorded norms and ratios with weights before and after.
 func TestUpdateRatio(t *testing.T) {
 	job := testJob[float64](t)
 	job.Config.Steps, job.Probe.Params = 1, true
@@ -136,7 +136,7 @@ func TestUpdateRatio(t *testing.T) {
 	mustTrain(t, job)
 	p := job.Model.Params
 	for _, r := range job.Sink.(*metrics.Memory).LayerRows {
-		if r.Quantity != metrics.UpdateRatio || r.Param == "" {
+		if r.Param == "" || r.Quantity != metrics.UpdateRatio && r.Quantity != metrics.WeightNorm {
 			continue
 		}
 		var dw, w float64
@@ -145,8 +145,12 @@ func TestUpdateRatio(t *testing.T) {
 			dw += (p.Values()[i] - before[i]) * (p.Values()[i] - before[i])
 			w += before[i] * before[i]
 		}
-		if want := math.Sqrt(dw / w); math.Abs(r.Value.Float()-want) > 1e-12 || want == 0 {
-			t.Errorf("%s: ratio %v, want %v", r.Param, r.Value, want)
+		want := math.Sqrt(dw / w)
+		if r.Quantity == metrics.WeightNorm {
+			want = math.Sqrt(w)
+		}
+		if math.Abs(r.Value.Float()-want) > 1e-12*max(1, want) || want == 0 {
+			t.Errorf("%s: %s %v, want %v", r.Param, r.Quantity, r.Value, want)
 		}
 	}
 }

@@ -146,6 +146,7 @@ func (c *Cell) adopt(o *origin, run string) (from *train.Checkpoint, err error) 
 			return nil
 		}),
 		read(o.run, metrics.LayersFile, o.checkpoint.Records.Layers, func(r io.Reader) error {
+			var rows []metrics.Layer // of one step
 			for row, err := range metrics.ReadLayers(r) {
 				if err != nil {
 					return err
@@ -153,11 +154,15 @@ func (c *Cell) adopt(o *origin, run string) (from *train.Checkpoint, err error) 
 				if !due(row.Step) {
 					continue
 				}
-				if err := sink.Layers(metrics.Split([]metrics.Layer{row})); err != nil {
-					return err
+				if len(rows) > 0 && rows[0].Step != row.Step {
+					if err := sink.Layers(metrics.Split(rows)); err != nil {
+						return err
+					}
+					rows = rows[:0]
 				}
+				rows = append(rows, row)
 			}
-			return nil
+			return sink.Layers(metrics.Split(rows))
 		}),
 		sink.Sync())
 	if err != nil {

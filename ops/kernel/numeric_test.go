@@ -118,7 +118,7 @@ func noAllocs(t *testing.T, what string, f func()) {
 }
 
 // ragged are lengths around the widths of vectors and blocks.
-var ragged = []int{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 129, 257}
+var ragged = []int{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 129, 256, 257}
 
 // elementsPerNs reports the speed of a benchmark whose pass handles n elements.
 func elementsPerNs(b *testing.B, n int) {

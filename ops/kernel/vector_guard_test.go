@@ -59,6 +59,7 @@ func TestNoAccessOutsideSlices(t *testing.T) {
 			h := adamStep(1, .1, .1, 1)
 			Fill(s[3], 1)
 			AdamW(s[0], s[1], s[2], s[3], &h)
+			AdamWMeasured(s[0], s[1], s[2], s[3], &h)
 		}},
 		{"colsum", func(s [][]float32, n int) {
 			ColSum(s[0][(rows-1)*n:], s[1], rows, n, n, true)

@@ -1,13 +1,14 @@
 package metrics
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
 
 // layerLog is the file of layers, which is most of what a run writes. The values of some steps are kept until
-// somebody has time to format and write them: whoever calls idle, or at the latest the one who adds more than there
-// is room for.
+// somebody has time to format and write them: whoever calls idle, or at the latest who adds more than there is room
+// for, or has to have all of it in the file.
 type layerLog struct {
 	log
 	kept  [keptSteps]layerStep // step i of those added stands at i mod keptSteps
@@ -30,11 +31,14 @@ type layerStep struct {
 
 const (
 	keptSteps = 4
-	idleRows  = 8 // between two looks whether to stop: a microsecond
+	idleRows  = 8 // between two looks whether to stop: a microsecond or two
 )
 
 // add takes a copy of values. An error is that of earlier ones.
 func (l *layerLog) add(step int64, t *Table, values []Value) error {
+	if len(values) != t.Len() {
+		panic(fmt.Sprintf("metrics: %d values for a table of %d rows", len(values), t.Len()))
+	}
 	l.reduce(keptSteps - 1)
 	k := &l.kept[l.added.Load()%keptSteps]
 	*k = layerStep{step, t, append(k.values[:0], values...)}
@@ -53,7 +57,7 @@ func (l *layerLog) left() uint64 {
 
 // idle formats rows until it is to stop, unless somebody else is at it, and says whether it formatted any.
 func (l *layerLog) idle(stop func() bool) (did bool) {
-	if l.left() == 0 || !l.mu.TryLock() {
+	if l.left() == 0 || l.hurry.Load() || !l.mu.TryLock() {
 		return false
 	}
 	defer l.mu.Unlock()
@@ -74,9 +78,9 @@ func (l *layerLog) format() {
 	k := &l.kept[l.done.Load()%keptSteps]
 	if l.row < len(k.values) {
 		l.line = k.table.appendRow(l.line[:0], l.row, k.step, k.values[l.row])
-		if err := l.write(l.line); err != nil {
+		if err := l.write(l.line); err != nil && l.failed.Load() == nil {
 			first := err // a variable of its own, since it leaves the stack
-			l.failed.CompareAndSwap(nil, &first)
+			l.failed.Store(&first)
 		}
 		l.row++
 	}

@@ -129,6 +129,75 @@ func TestIdleWritesAll(t *testing.T) {
 	}
 }
 
+// TestIdleAfterFull: who had to write by himself lets others in again, and others let him in.
+func TestIdleAfterFull(t *testing.T) {
+	f := open(t, t.TempDir())
+	add := func(steps int) {
+		for step := range steps {
+			if err := f.Layers(Split(layersOf(step, 10))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add(keptSteps + 1)
+	never := func() bool { return false }
+	if !f.Idle(never) {
+		t.Error("nobody is let in any more")
+	}
+	add(keptSteps)
+	f.layers.hurry.Store(true)
+	if f.Idle(never) {
+		t.Error("an idle worker goes before somebody who waits")
+	}
+	f.layers.hurry.Store(false)
+	asked := 0
+	f.Idle(func() bool { asked++; f.layers.hurry.Store(true); return false })
+	if asked > 1 {
+		t.Errorf("goes on %d times though somebody waits", asked)
+	}
+}
+
+// TestFullDiskUnderIdle: what goes wrong for a helper comes back from the run's own calls.
+func TestFullDiskUnderIdle(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /dev/full")
+	}
+	dir := t.TempDir()
+	if err := os.Symlink("/dev/full", filepath.Join(dir, LayersFile)); err != nil {
+		t.Fatal(err)
+	}
+	f := open(t, dir)
+	if err := f.Layers(Split(layersOf(0, 2000))); err != nil {
+		t.Fatal(err)
+	}
+	f.Idle(func() bool { return false })
+	for what, err := range map[string]error{"Layers": f.Layers(Split(layersOf(1, 1))), "Flush": f.Flush(), "Sync": f.Sync(), "Close": f.Close()} {
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s gives %v", what, err)
+		}
+	}
+}
+
+// TestWrongLayersPanic: where they are recorded, not in a helper.
+func TestWrongLayersPanic(t *testing.T) {
+	f := open(t, t.TempDir())
+	step, table, values := Split(layersOf(1, 2))
+	for what, wrong := range map[string]func(){
+		"too few values":  func() { f.Layers(step, table, values[1:]) },
+		"too many values": func() { f.Layers(step, table, append(values, values...)) },
+		"two steps":       func() { Split([]Layer{{Step: 1}, {Step: 2}}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error(what, "are taken")
+				}
+			}()
+			wrong()
+		}()
+	}
+}
+
 // TestFullDiskUnderLayers: an error of rows recorded before ends the run,
 // once, and stays.
 func TestFullDiskUnderLayers(t *testing.T) {

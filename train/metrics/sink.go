@@ -22,7 +22,7 @@ type Sink interface {
 // Idler is a Sink that leaves some of its work to whoever has nothing else to do.
 type Idler interface {
 	// Idle does some of it, until stop says to, and says whether there was any. It
-	// may be called at any time, also while another method runs.
+	// may be called at any time, also while another method runs and after Close.
 	Idle(stop func() bool) bool
 }
 

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -28,9 +29,12 @@ func NewTable(rows []Layer) *Table {
 	return t
 }
 
-// Split takes the rows of one step apart, for Sink.Layers.
+// Split takes rows, which must all be of one step, apart for Sink.Layers.
 func Split(rows []Layer) (step int64, t *Table, values []Value) {
 	for _, r := range rows {
+		if r.Step != rows[0].Step {
+			panic(fmt.Sprintf("metrics: rows of steps %d and %d together", rows[0].Step, r.Step))
+		}
 		step, values = r.Step, append(values, r.Value)
 	}
 	return step, NewTable(rows), values
