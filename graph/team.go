@@ -95,8 +95,9 @@ func (t *Team) Close() {
 }
 
 // OnIdle has workers call f while they wait for items, within rounds and, until they sleep, between them: for work
-// that nobody waits for. Who sleeps does none of it until it has had an item again. f looks often whether it is to stop, and says whether it found anything to do. Several
-// workers may call it at once, and one still may when OnIdle has replaced it. nil ends it.
+// that nobody waits for. Who sleeps does none of it until it has had an item again. f looks often whether it is to
+// stop, and says whether it found anything to do. Several workers may call it at once, and one still may when OnIdle
+// has replaced it. nil ends it.
 func (t *Team) OnIdle(f func(stop func() bool) bool) {
 	if f == nil {
 		t.idle.Store(nil)

@@ -213,9 +213,9 @@ func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, old []float32, sum
 // ownRun is the number of elements that are made this core's before they are computed.
 const ownRun = 1024
 
-// own makes the cache lines of x, which begins one and is not empty, this core's. A line that other cores have read has to be taken
-// from them before it can be written, and a store that waits for that holds up those behind it: stores with much
-// arithmetic between them wait one after the other, stores right behind each other all at once.
+// own makes the cache lines of x, which begins one and is not empty, this core's. A line that other cores have read
+// has to be taken from them before it can be written, and a store that waits for that holds up those behind it:
+// stores with much arithmetic between them wait one after the other, stores right behind each other all at once.
 func own(x []float32) {
 	ownLines((*byte)(unsafe.Pointer(unsafe.SliceData(x))), (4*len(x)+lineBytes-1)/lineBytes)
 }

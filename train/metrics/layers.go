@@ -90,7 +90,8 @@ func (l *layerLog) format() {
 	}
 }
 
-// reduce formats rows until those of at most so many steps are left.
+// reduce formats rows until those of at most so many steps are left. It waits for whoever is at it, a few rows and
+// perhaps a write.
 func (l *layerLog) reduce(steps uint64) {
 	if l.left() <= steps {
 		return

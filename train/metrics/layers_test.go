@@ -157,8 +157,9 @@ func TestIdleAfterFull(t *testing.T) {
 	}
 }
 
-// TestFullDiskUnderIdle: what goes wrong for a helper comes back from the run's own calls.
-func TestFullDiskUnderIdle(t *testing.T) {
+// openOnFullDisk has no room for layers.
+func openOnFullDisk(t *testing.T) *Files {
+	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /dev/full")
 	}
@@ -166,7 +167,12 @@ func TestFullDiskUnderIdle(t *testing.T) {
 	if err := os.Symlink("/dev/full", filepath.Join(dir, LayersFile)); err != nil {
 		t.Fatal(err)
 	}
-	f := open(t, dir)
+	return open(t, dir)
+}
+
+// TestFullDiskUnderIdle: what goes wrong for a helper comes back from the run's own calls.
+func TestFullDiskUnderIdle(t *testing.T) {
+	f := openOnFullDisk(t)
 	if err := f.Layers(Split(layersOf(0, 2000))); err != nil {
 		t.Fatal(err)
 	}
@@ -201,14 +207,7 @@ func TestWrongLayersPanic(t *testing.T) {
 // TestFullDiskUnderLayers: an error of rows recorded before ends the run,
 // once, and stays.
 func TestFullDiskUnderLayers(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /dev/full")
-	}
-	dir := t.TempDir()
-	if err := os.Symlink("/dev/full", filepath.Join(dir, LayersFile)); err != nil {
-		t.Fatal(err)
-	}
-	f := open(t, dir)
+	f := openOnFullDisk(t)
 	var err error
 	for step := 0; err == nil && step < 100; step++ {
 		err = f.Layers(Split(layersOf(step, 100)))
