@@ -7,7 +7,8 @@ import "errors"
 type Sink interface {
 	// Step records one training step, or one evaluation.
 	Step(Step) error
-	// Layers records the probes of one step: a value for every row of the table.
+	// Layers records the probes of one step: a value for every row of the table;
+	// Files panics if there are more or fewer.
 	// The slice is the caller's again when Layers returns.
 	Layers(step int64, t *Table, values []Value) error
 	// Timing records a reading of the clock.

@@ -29,7 +29,7 @@ func NewTable(rows []Layer) *Table {
 	return t
 }
 
-// Split takes rows, which must all be of one step, apart for Sink.Layers.
+// Split takes rows apart for Sink.Layers. It panics if they are not all of one step.
 func Split(rows []Layer) (step int64, t *Table, values []Value) {
 	for _, r := range rows {
 		if r.Step != rows[0].Step {

@@ -12,7 +12,7 @@ import (
 
 // gemm generates the matrix product: for each instruction set one function that reads A by rows
 // and one that reads A by columns (Aᵀ), packing functions and the loop of the peak meter; and
-// two functions that fetch memory.
+// functions that fetch cache lines, or take them from other cores.
 func gemm(c *build.Context) {
 	wide := &isa{c: c, name: "512", regs: zmm[:], bytes: 64, rows: 14}
 	narrow := &isa{c: c, name: "256", regs: ymm[:], bytes: 32, rows: 6, window: maskWindow(c)}
