@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ablate/graph"
+	"ablate/ops/kernel"
 )
 
 // stage is a pointwise operation that a matrix product has taken into itself.
@@ -104,6 +105,7 @@ func (s stages) String() string {
 type boundStage[T graph.Float] struct {
 	f       mapFunc[T]
 	in, out []*graph.Buffer
+	product *graph.Buffer // the one of them that has just been written
 }
 
 // bindStages finds the buffers of every stage of a fused call.
@@ -112,7 +114,7 @@ func bindStages[T graph.Float](c *graph.Call, s stages) []boundStage[T] {
 	results := 1
 	for i, t := range s {
 		b := &all[i]
-		b.f = mapOf[T](t.op)
+		b.f, b.product = mapOf[T](t.op), c.Out(t.slot)
 		for k := range t.op.arity {
 			if at := t.operand(k); at >= 0 {
 				b.in = append(b.in, c.In(at))
@@ -141,14 +143,40 @@ func (b *boundStage[T]) run(part, parts, r0, r1, c0, c1, n int, tmp []T) {
 	for i, x := range b.out {
 		out[i] = graph.Part[T](x, part, parts)
 	}
-	from, to, size, next := r0*n+c0, (r1-1)*n+c1, c1-c0, n // row by row
-	if size == n {
-		size, next = chunk, chunk // rows without gaps
+	from, to := r0*n+c0, (r1-1)*n+c1
+	if c1-c0 == n { // rows without gaps
+		for lo := from; lo < to; lo += chunk {
+			hi := min(lo+chunk, to)
+			b.f(out.cut(lo, hi), in.cut(lo, hi), tmp)
+		}
+		return
 	}
-	for lo := from; lo < to; lo += next {
-		hi := min(lo+size, to)
+	var mem [2 * maxArity][]T
+	far := b.far(mem[:0], out, in)
+	for lo := from; lo < to; lo += n {
+		hi := lo + c1 - c0
+		if hi < to {
+			for _, x := range far {
+				kernel.Fetch(x[lo+n : hi+n])
+			}
+		}
 		b.f(out.cut(lo, hi), in.cut(lo, hi), tmp)
 	}
+}
+
+// far appends the operands and results that lie where the product has not just been, each memory once.
+func (b *boundStage[T]) far(all [][]T, out, in pieces[T]) [][]T {
+	for i, x := range b.in {
+		if x != b.product {
+			all = append(all, in[i])
+		}
+	}
+	for i, x := range b.out {
+		if x != b.product && !slices.ContainsFunc(b.in, x.Same) {
+			all = append(all, out[i])
+		}
+	}
+	return all
 }
 
 // The size of the blocks on which stages run: some ten thousand elements, in

@@ -49,4 +49,12 @@ func (s *vectorProduct) lookedAhead() {
 	}
 }
 
+// Fetch asks for x to be in the second-level cache: for rows with gaps between them, in which the processor does not
+// foresee the next.
+func Fetch[T Float](x []T) {
+	if len(x) > 0 {
+		fetch((*byte)(unsafe.Pointer(unsafe.SliceData(x))), (len(x)*int(unsafe.Sizeof(x[0]))+lineBytes-1)/lineBytes)
+	}
+}
+
 func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
