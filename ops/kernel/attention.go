@@ -132,6 +132,7 @@ func Attention[T Float](o, logSum, q, k, v []T, shape *AttentionShape[T], scratc
 			continue
 		}
 		for i := 0; i < a.T; i += tileQueries {
+			a.fetchNext(i)
 			a.forward(i)
 		}
 	}
@@ -151,6 +152,7 @@ func AttentionGrad[T Float](dq, dk, dv, dRel, do, logSum, q, k, v []T, shape *At
 	for h := a.From * a.H / a.G; h < a.To*a.H/a.G; h++ {
 		a.startHead(h)
 		for i := 0; i < a.T; i += tileQueries {
+			a.fetchNext(i)
 			a.backward(i)
 		}
 		a.finishHead()

@@ -40,6 +40,8 @@ var attentionCases = []struct {
 	{name: "one tile t5", s: AttentionShape[float64]{T: 10, S: 10, H: 2, G: 2, K: 3, Causal: true, Dropout: .2, Softcap: 3}, rel: true},
 	{name: "tiles grouped", s: AttentionShape[float64]{T: 48, S: 48, H: 4, G: 2, K: 16, Causal: true, Dropout: .2}},
 	{name: "tiles before the last keys", s: AttentionShape[float64]{T: 32, S: 83, H: 2, G: 1, K: 20, Causal: true, Offset: 17, Window: 40}},
+	{name: "tiles fetched ahead", s: AttentionShape[float64]{T: 130, S: 130, H: 16, G: 4, K: 32, Causal: true}},
+	{name: "tiles fetched ahead, second group", s: AttentionShape[float64]{T: 131, S: 140, H: 16, G: 4, K: 32, LdQ: 520, LdDO: 515, Causal: true, Offset: 9, From: 1, To: 3}},
 	{name: "tiles cached", s: AttentionShape[float64]{T: 35, S: 90, H: 2, G: 2, K: 4, Causal: true, Offset: 50}, alibi: true},
 }
 
