@@ -74,37 +74,27 @@ func (o embeddingGrad) Alias(slot int) int {
 	return -1
 }
 
-// Columns of a table in a part: whole cache lines. Every part reads all
-// indices, so there are only as many parts as are needed to share the work.
-const (
-	leastEmbeddingCols = 16
-	mostEmbeddingParts = 8
-)
+// mostEmbeddingParts is the most parts of a table's rows. Every part reads all indices.
+const mostEmbeddingParts = 8
 
 func (o embeddingGrad) Bind(c *graph.Call) []graph.Task {
-	groups := blocks(width(c.In(0).Shape()), leastEmbeddingCols)
-	parts := min(groups, mostEmbeddingParts)
-	return []graph.Task{{Parts: parts, Run: graph.Typed(c, runEmbeddingGrad[float32], runEmbeddingGrad[float64])(c, o, parts, groups)}}
+	parts := min(o.rows, mostEmbeddingParts)
+	return []graph.Task{{Parts: parts, Run: graph.Typed(c, runEmbeddingGrad[float32], runEmbeddingGrad[float64])(c, o, parts)}}
 }
 
-// runEmbeddingGrad adds the rows of dy in their order, for a range of columns.
-func runEmbeddingGrad[T graph.Float](c *graph.Call, o embeddingGrad, parts, groups int) func(part int, _ *graph.Worker) {
+// runEmbeddingGrad adds the rows of dy in their order, for a range of rows of the table.
+func runEmbeddingGrad[T graph.Float](c *graph.Call, o embeddingGrad, parts int) func(part int, _ *graph.Worker) {
 	d := width(c.In(0).Shape())
 	return func(part int, _ *graph.Worker) {
-		c0, c1 := groups*part/parts*leastEmbeddingCols, min(groups*(part+1)/parts*leastEmbeddingCols, d)
+		r0, r1 := o.rows*part/parts, o.rows*(part+1)/parts
 		dtable := graph.Slice[T](c.Out(0))
 		switch {
 		case !o.addend:
-			for r := range o.rows {
-				clear(dtable[r*d+c0 : r*d+c1])
-			}
+			clear(dtable[r0*d : r1*d])
 		case !c.Out(0).Same(c.In(2)):
-			addend := graph.Slice[T](c.In(2))
-			for r := range o.rows {
-				copy(dtable[r*d+c0:r*d+c1], addend[r*d+c0:r*d+c1])
-			}
+			copy(dtable[r0*d:r1*d], graph.Slice[T](c.In(2))[r0*d:])
 		}
-		kernel.EmbeddingGrad(dtable, graph.Slice[T](c.In(0)), graph.Slice[int32](c.In(1)), d, 1, c0, c1)
+		kernel.EmbeddingGrad(dtable, graph.Slice[T](c.In(0)), graph.Slice[int32](c.In(1)), d, 1, r0, r1)
 	}
 }
 

@@ -13,11 +13,13 @@ func Embedding[T Float](y, table []T, tokens []int32, d int, scale float64) {
 	}
 }
 
-// EmbeddingGrad adds to the gradient of the table: dtable[tokens[r]] += scale·dy[r], for columns
-// [c0, c1) alone so that several callers may share the table. Rows are added in the order of the
-// tokens, whatever the columns.
-func EmbeddingGrad[T Float](dtable, dy []T, tokens []int32, d int, scale float64, c0, c1 int) {
-	for r, t := range tokens {
-		AXPY(dtable[int(t)*d+c0:int(t)*d+c1], scale, dy[r*d+c0:r*d+c1])
+// EmbeddingGrad adds to the gradient of the table: dtable[tokens[r]] += scale·dy[r], for tokens in
+// [from, to) alone so that several callers may share the table. Rows are added in the order of the
+// tokens, whatever the range.
+func EmbeddingGrad[T Float](dtable, dy []T, tokens []int32, d int, scale float64, from, to int) {
+	for r, token := range tokens {
+		if t := int(token); t >= from && t < to {
+			AXPY(dtable[t*d:(t+1)*d], scale, dy[r*d:(r+1)*d])
+		}
 	}
 }
