@@ -34,19 +34,19 @@ func (s stretch) bytes(part int) []byte {
 	return unsafe.Slice((*byte)(addBytes(s.b.ptr, lo*size)), min((hi-lo)*size, aheadWindow))
 }
 
-// ahead lists the stretches of a chain in the order in which they are first touched. While task i runs, those
+// ahead lists the stretches of a chain in the order in which they are first touched. While step i runs, those
 // from from[i] to to[i] may be fetched.
 type ahead struct {
 	stretches []stretch
 	from, to  []int
 }
 
-// aheadOf looks through the tasks of a chain, of which so many parts take turns. Buffers have their memory.
-func aheadOf(tasks []*task, turns int) (a ahead) {
+// aheadOf looks through the steps of a chain, of which so many parts take turns. Buffers have their memory.
+func aheadOf(steps []step, turns int) (a ahead) {
 	var starts []int                 // of stretches, in bytes of those before
 	touched, fetched := 0, 0         // bytes so far
 	when := map[unsafe.Pointer]int{} // bytes touched when memory last was
-	for _, t := range tasks {
+	look := func(t *task) {
 		for _, v := range slices.Concat(t.reads, t.writes) {
 			s, size := stretch{b: v.Buffer}, v.bytes()
 			if v.def != nil && t.keepsToRows(v) {
@@ -58,6 +58,11 @@ func aheadOf(tasks []*task, turns int) (a ahead) {
 				fetched += min(size, aheadWindow)
 			}
 			when[v.ptr] = touched
+		}
+	}
+	for _, s := range steps {
+		for _, t := range s {
+			look(t)
 		}
 		a.from = append(a.from, len(a.stretches))
 	}
@@ -85,8 +90,8 @@ func (l *lookout) begin(a *ahead, from, to int) {
 	*l = lookout{ahead: a, from: from, to: to, part: from}
 }
 
-// task says that task i begins: what it touches needs no fetching any more.
-func (l *lookout) task(i int) {
+// step says that step i begins: what it touches needs no fetching any more.
+func (l *lookout) step(i int) {
 	if from := l.ahead.from[i]; l.next < from {
 		l.next, l.part, l.rest = from, l.from, nil
 	}

@@ -23,10 +23,10 @@ func TestAhead(t *testing.T) {
 	mem := make([]byte, 1<<21)
 	x, y, z := valueAt(mem, 0, parts, true), valueAt(mem, 4, parts, true), valueAt(mem, 8, parts, true)
 	weight, large := valueAt(mem, 12, 2, false), valueAt(mem, 16, 2*aheadMemory>>12, false)
-	step := func(out *value, in ...*value) *task {
+	of := func(out *value, in ...*value) *task {
 		return &task{Task: Task{Parts: parts, Rows: true}, reads: in, writes: []*value{out}}
 	}
-	a := aheadOf([]*task{step(y, x), step(z, y, weight), step(y, z, large), step(z, x)}, 2)
+	a := aheadOf([]step{{of(y, x)}, {of(z, y, weight), of(y, z)}, {of(y, z, large)}, {of(z, x)}}, 2)
 	var w lookout
 	w.begin(&a, 1, 3)
 	offered := func() (pages []int) {
@@ -37,24 +37,24 @@ func TestAhead(t *testing.T) {
 		}
 		return pages
 	}
-	w.task(0)
+	w.step(0)
 	if got := offered(); !slices.Equal(got, []int{12, 9, 10, 16}) {
-		t.Errorf("during the first task, pages %v are fetched, not the weight, rows 1 and 2 of z and the large weight", got)
+		t.Errorf("during the first step, pages %v are fetched, not the weight, rows 1 and 2 of z and the large weight", got)
 	}
-	w.task(1)
-	w.task(2)
+	w.step(1)
+	w.step(2)
 	if got := offered(); !slices.Equal(got, []int{1, 2, 9, 10}) {
 		t.Errorf("behind a large weight, pages %v are fetched, not x and z again", got)
 	}
-	w.task(3)
+	w.step(3)
 	if got := offered(); got != nil {
-		t.Errorf("during the last task, pages %v are fetched", got)
+		t.Errorf("during the last step, pages %v are fetched", got)
 	}
 
 	w.begin(&a, 0, 1)
-	w.task(0)
+	w.step(0)
 	w.Fetched(len(w.Ahead()) / 2)
-	w.task(1)
+	w.step(1)
 	if got := offered(); !slices.Equal(got, []int{16}) {
 		t.Errorf("pages %v are fetched of what is in use already", got)
 	}

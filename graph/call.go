@@ -67,6 +67,9 @@ type Task struct {
 	// what Whole lists and for operands that no other call computes. A worker
 	// then carries its rows through a chain of such tasks without waiting.
 	Rows bool
+	// Near says that a Rows task is short and reads what the task before it in its
+	// chain has just written: it then runs right behind that, part by part.
+	Near bool
 	// Whole lists buffers that a Rows task reads beyond its own rows.
 	Whole []*Buffer
 	// Reads and Writes list what the task touches; nil means all operands, and

@@ -20,17 +20,32 @@ type phase struct {
 
 var _ round = (*phase)(nil)
 
-// chain is tasks that a worker runs one after the other.
+// chain is steps that a worker runs one after the other.
 type chain struct {
-	tasks []*task
+	steps []step
 	ahead ahead
 }
 
-// item is a chain, from one of its tasks on, for parts [from, to), which take turns at every task: the weights
+// step is a task and those that are to run near it, for one part after the other.
+type step []*task
+
+// stepsOf puts the tasks of a chain together.
+func stepsOf(tasks []*task) (steps []step) {
+	for i, t := range tasks {
+		if i == 0 || !t.Near {
+			steps = append(steps, nil)
+		}
+		last := &steps[len(steps)-1]
+		*last = append(*last, t)
+	}
+	return steps
+}
+
+// item is a chain, from one of its steps on, for parts [from, to), which take turns at every step: the weights
 // that one has read are still in the cache for the next.
 type item struct {
 	*chain
-	task     int
+	step     int
 	from, to int
 }
 
@@ -97,7 +112,8 @@ func portion(all []item, w, n, ahead int) []item {
 
 // items cuts the parts of a chain in items of so many, of which some take turns.
 func (ph *phase) items(tasks []*task, parts, each, turns int) (all []item) {
-	c := &chain{tasks, aheadOf(tasks, turns)}
+	steps := stepsOf(tasks)
+	c := &chain{steps, aheadOf(steps, turns)}
 	for from := 0; from < parts; from += each {
 		to := min(from+each, parts)
 		all = append(all, item{chain: c, from: from, to: to})
@@ -123,10 +139,12 @@ func (ph *phase) queue(i int) (from, to int) {
 func (ph *phase) run(i, worker int) {
 	it, w := ph.work[i], &ph.workers[worker]
 	w.begin(&it.ahead, it.from, it.to)
-	for ; it.task < len(it.tasks); it.task++ {
-		w.task(it.task)
+	for ; it.step < len(it.steps); it.step++ {
+		w.step(it.step)
 		for part := it.from; part < it.to; part++ {
-			it.tasks[it.task].Run(part, w)
+			for _, t := range it.steps[it.step] {
+				t.Run(part, w)
+			}
 			if part+1 < it.to && w.team.starving() {
 				ph.share(&it, part+1, w)
 			}
@@ -134,14 +152,14 @@ func (ph *phase) run(i, worker int) {
 	}
 }
 
-// share gives half of what is left of an item away. Its task has not begun with part next.
+// share gives half of what is left of an item away. Its step has not begun with part next.
 func (ph *phase) share(it *item, next int, w *Worker) {
 	to := max(next, (it.from+it.to+1)/2)
-	if it.task == len(it.tasks)-1 { // the parts before have nothing more to come
+	if it.step == len(it.steps)-1 { // the parts before have nothing more to come
 		to = (next + it.to + 1) / 2
 	}
 	if to < it.to {
-		ph.give(item{it.chain, it.task, to, it.to}, w.team)
+		ph.give(item{it.chain, it.step, to, it.to}, w.team)
 		it.to = to
 		w.narrow(to)
 	}

@@ -1,9 +1,11 @@
 package graph
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -79,7 +81,7 @@ func (w *witness) tasks(r *rand.Rand) (tasks []*task) {
 	length, parts, alone := 1+r.IntN(5), 1+r.IntN(len(w.chain)), 1+r.IntN(len(w.group))
 	w.parts = length*parts + alone
 	for i := range length {
-		tasks = append(tasks, &task{Task: Task{Parts: parts, Rows: true, Run: func(part int, _ *Worker) {
+		tasks = append(tasks, &task{Task: Task{Parts: parts, Rows: true, Near: r.IntN(3) == 0, Run: func(part int, _ *Worker) {
 			if part == w.slow {
 				time.Sleep(w.pause)
 			}
@@ -183,7 +185,7 @@ func TestOwnItemsFirst(t *testing.T) {
 		var parts []int
 		for _, it := range got {
 			part := it.from
-			if !it.tasks[0].Rows {
+			if !it.steps[0][0].Rows {
 				part += 10
 			}
 			parts = append(parts, part)
@@ -191,6 +193,25 @@ func TestOwnItemsFirst(t *testing.T) {
 		if want := []int{1, 11, 2, 3, 12, 0, 10}; !slices.Equal(parts, want) {
 			t.Errorf("run %d: worker 1 takes parts %d, want %d (from 10 on: of the task that is no chain)", run, parts, want)
 		}
+	}
+}
+
+// TestNear: parts of an item take turns at every task, but for those that are to be near the one before.
+func TestNear(t *testing.T) {
+	team := NewTeam(1)
+	defer team.Close()
+	var got []string
+	tell := func(name string, near bool) *task {
+		return &task{Task: Task{Parts: 4, Rows: true, Near: near, Run: func(part int, _ *Worker) {
+			got = append(got, fmt.Sprint(name, part))
+		}}}
+	}
+	rounds := roundsOf(team, tell("a", true), tell("b", true), tell("c", false), tell("d", false), tell("e", true), tell("f", true))
+	team.claim()
+	team.run(rounds)
+	want := strings.Fields("a0 b0 a1 b1 c0 c1 d0 e0 f0 d1 e1 f1 a2 b2 a3 b3 c2 c3 d2 e2 f2 d3 e3 f3")
+	if !slices.Equal(got, want) {
+		t.Errorf("the order is %v, want %v", got, want)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestZeroBranches(t *testing.T) {
 	r := newRunner[float64](t, with(func(c *Config) { c.Placement = Place("rezero") }), 1, batch)
 	r.params.Init(1, "")
 	r.prog.Run()
-	if a, b := r.out("stream_norm.0")[0], r.out("stream_norm.3")[0]; a != b {
+	if a, b := r.norm("stream_norm.0"), r.norm("stream_norm.3"); a != b {
 		t.Errorf("the stream changes from %v to %v", a, b)
 	}
 	for _, s := range r.params.Specs() {
@@ -98,7 +98,7 @@ func TestPostNormKeepsTheStreamAtOne(t *testing.T) {
 	r.prog.Run()
 	n := float64(batch * r.m.cfg.Context * r.m.cfg.DModel)
 	for _, l := range []string{"1", "2", "3"} {
-		if ms := r.out("stream_norm." + l)[0]; math.Abs(ms*ms/n-1) > 1e-6 {
+		if ms := r.norm("stream_norm." + l); math.Abs(ms*ms/n-1) > 1e-6 {
 			t.Errorf("after block %s the mean square is %v", l, ms*ms/n)
 		}
 	}

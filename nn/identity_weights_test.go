@@ -56,7 +56,7 @@ func TestPeriOfGainZeroIsTheIdentity(t *testing.T) {
 		r.prog.Run()
 		for l := range 4 {
 			name := fmt.Sprint("stream_norm.", l)
-			if got, want := r.out(name)[0], r.out("stream_norm.0")[0]; got != want {
+			if got, want := r.norm(name), r.norm("stream_norm.0"); got != want {
 				t.Errorf("%s: %s is %v, was %v", norm, name, got, want)
 			}
 		}

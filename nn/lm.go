@@ -111,8 +111,8 @@ func WithLogits() Option { return func(o *options) { o.logits = true } }
 //	         skip_norms (1) int32: not 0 where nobody wants the norms of this run
 //	outputs  loss (1): Σ nll of this batch
 //	         nll (B,T): -log p(target), 0 where not counted
-//	         stream_norm.l (1), l = 0 … L: ‖x_l‖; x_l enters block l, x_L leaves the last
-//	         stream_grad_norm.l (1): ‖∂(seed·loss)/∂x_l‖
+//	         stream_norm.l (B), l = 0 … L: ‖x_l‖ of every sequence; x_l enters block l, x_L leaves the last
+//	         stream_grad_norm.l (B): ‖∂(seed·loss)/∂x_l‖ of every sequence
 //	         logits (B,T,V), if asked for
 //
 // The gradients of seed·loss land in the parameters' store.
@@ -166,7 +166,7 @@ func (m *Model) build(dt graph.Dtype, batch, time int, train bool, opts []Option
 }
 
 // differentiate asks for all gradients in one call, and for the norms of the
-// residual stream and of its gradient.
+// residual stream and of its gradient, sequence by sequence.
 func (n *net) differentiate(loss *graph.Node, stream []*graph.Node) {
 	for _, x := range stream {
 		n.root.Boundary(x)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ablate/graph"
+	"ablate/ops/kernel"
 )
 
 // The suites walk the tables: registered means tested.
@@ -69,6 +70,9 @@ func (r *runner[T]) randomise() {
 func (r *runner[T]) ints(name string) []int32 { return graph.Slice[int32](r.prog.Input(name)) }
 
 func (r *runner[T]) out(name string) []T { return graph.Slice[T](r.prog.Output(name)) }
+
+// norm is the norm of an output, such as that of the norms of sequences.
+func (r *runner[T]) norm(name string) float64 { return math.Sqrt(kernel.SumSquares(r.out(name))) }
 
 // mean is the loss after a run.
 func (r *runner[T]) mean() float64 {

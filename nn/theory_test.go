@@ -53,9 +53,9 @@ func profiles(t *testing.T, c Config) []profile {
 		r.prog.Run()
 		p := &out[seed]
 		for l := range c.Layers + 1 {
-			x := float64(r.out(fmt.Sprint("stream_norm.", l))[0])
+			x := r.norm(fmt.Sprint("stream_norm.", l))
 			p.stream = append(p.stream, x*x/float64(len(tokens)*c.DModel))
-			p.grad = append(p.grad, float64(r.out(fmt.Sprint("stream_grad_norm.", l))[0]))
+			p.grad = append(p.grad, r.norm(fmt.Sprint("stream_grad_norm.", l)))
 		}
 		for _, g := range r.params.Grad(fmt.Sprintf("block.%d.ffn.down", c.Layers-1)) {
 			p.top += float64(g) * float64(g)

@@ -7,10 +7,13 @@ import (
 	"ablate/ops/kernel"
 )
 
-// L2Norm is √Σx², of shape (1), for an x of any shape. Squares are added in
-// float64, sequence by sequence, and only roots are stored: the gradient of a
-// deep Post-Norm model can be smaller than the root of float32's smallest
-// number. It is a measurement and has no gradient.
+// L2Norm is √Σx² of every sequence.
+//
+//	x (B, …)   y (B); of a plain matrix the norms of at most four runs of its rows, of a vector its own
+//
+// The norm of all of x is the root of the sum of their squares. Squares are added to the precision of a float32
+// whatever their size, and only roots are stored: the gradient of a deep Post-Norm model can be smaller than the root
+// of float32's smallest number. It is a measurement and has no gradient.
 //
 // In a run before which skip, int32 (1), was set to anything but 0, nothing is
 // measured and the result is undefined. nil stands for one that is always 0.
@@ -31,7 +34,7 @@ func (l2Norm) Infer(in []graph.Shape) ([]graph.Shape, error) {
 			return nil, err
 		}
 	}
-	return []graph.Shape{{1}}, nil
+	return []graph.Shape{{rowParts(in[0])}}, nil
 }
 
 func (l2Norm) Bind(c *graph.Call) []graph.Task {
@@ -39,27 +42,18 @@ func (l2Norm) Bind(c *graph.Call) []graph.Task {
 }
 
 func bindL2Norm[T graph.Float](c *graph.Call) []graph.Task {
-	x, parts := c.In(0), rowParts(c.In(0).Shape())
-	partial := c.Scratch(parts)
+	x, y, parts := c.In(0), c.Out(0), rowParts(c.In(0).Shape())
+	t := graph.Task{Parts: parts, Rows: true, Near: true}
 	skipped := func() bool { return false }
-	rows := graph.Task{Parts: parts, Rows: true, Reads: []*graph.Buffer{x}, Writes: []*graph.Buffer{partial}}
 	if c.Operands() > 1 {
 		skip := c.In(1)
 		skipped = func() bool { return graph.Slice[int32](skip)[0] != 0 }
-		rows.Reads, rows.Whole = append(rows.Reads, skip), []*graph.Buffer{skip}
+		t.Whole = []*graph.Buffer{skip}
 	}
-	rows.Run = func(part int, _ *graph.Worker) {
+	t.Run = func(part int, _ *graph.Worker) {
 		if !skipped() {
-			graph.Slice[T](partial)[part] = T(math.Sqrt(kernel.SumSquares(graph.Part[T](x, part, parts))))
+			graph.Slice[T](y)[part] = T(math.Sqrt(kernel.SumSquaresNarrow(graph.Part[T](x, part, parts))))
 		}
 	}
-	total := graph.Task{
-		Parts: 1, Reads: []*graph.Buffer{partial}, Writes: []*graph.Buffer{c.Out(0)},
-		Run: func(int, *graph.Worker) {
-			if !skipped() {
-				graph.Slice[T](c.Out(0))[0] = T(math.Sqrt(kernel.SumSquares(graph.Slice[T](partial))))
-			}
-		},
-	}
-	return []graph.Task{rows, total}
+	return []graph.Task{t}
 }

@@ -7,6 +7,7 @@ import (
 
 	"ablate/data"
 	"ablate/graph"
+	"ablate/ops/kernel"
 )
 
 // gradient runs the training program over the micro-batches of a step.
@@ -101,11 +102,10 @@ func (g *gradient[T]) load(step, micro int) {
 	}
 }
 
-// addOutputs adds the squares of norms, one for each boundary of the stream.
+// addOutputs adds the squares of norms, of every sequence at each boundary of the stream.
 func addOutputs[T graph.Float](dst []float64, out []*graph.Buffer) {
 	for l, b := range out {
-		norm := float64(graph.Slice[T](b)[0])
-		dst[l] += norm * norm
+		dst[l] += kernel.SumSquares(graph.Slice[T](b))
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 // Step also reads "seed" (1), the derivative of what is minimised by the
 // summed loss, and "rng", int32 (2), if it draws random numbers. It gives
 // "loss" (1), Σ nll over the targets of this batch, and leaves the gradients in
-// Params. If it gives "stream_norm.l" (1), ‖x_l‖, and "stream_grad_norm.l" (1),
-// ‖∂ mean loss/∂x_l‖, for the boundaries l = 0..L of the residual stream
+// Params. If it gives "stream_norm.l", ‖x_l‖ of every sequence, and
+// "stream_grad_norm.l", ‖∂ mean loss/∂x_l‖ likewise, for the boundaries l = 0..L of the residual stream
 // x_l (B,T,D), the stream is recorded; in a step that is not probed, "skip_norms",
 // int32 (1), is 1 instead of 0 if it reads that, and it need not give them.
 //

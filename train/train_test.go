@@ -3,12 +3,14 @@ package train
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"ablate/data"
 	"ablate/graph"
+	"ablate/ops/kernel"
 	"ablate/train/metrics"
 )
 
@@ -226,17 +228,18 @@ func TestStreamDefinitions(t *testing.T) {
 		}
 	}
 	mustTrain(t, job)
-	m := job.Model.Step
+	norm := func(name string, l int) float64 {
+		return math.Sqrt(kernel.SumSquares(graph.Slice[float64](job.Model.Step.Output(fmt.Sprint(name, l)))))
+	}
 	for _, r := range job.Sink.(*metrics.Memory).LayerRows {
 		if r.Module != metrics.ModuleStream || r.Step != 0 {
 			continue
 		}
-		norm := graph.Slice[float64](m.Output("stream_norm." + string(rune('0'+r.Layer))))[0]
-		gradNorm := graph.Slice[float64](m.Output("stream_grad_norm." + string(rune('0'+r.Layer))))[0]
+		stream, gradient := norm("stream_norm.", r.Layer), norm("stream_grad_norm.", r.Layer)
 		want := map[string]float64{
-			metrics.StreamRMS:          norm / math.Sqrt(4*testTime*testWidth),
-			metrics.StreamGradNorm:     gradNorm,
-			metrics.StreamGradRMSToken: float64(n) * gradNorm / math.Sqrt(4*testTime),
+			metrics.StreamRMS:          stream / math.Sqrt(4*testTime*testWidth),
+			metrics.StreamGradNorm:     gradient,
+			metrics.StreamGradRMSToken: float64(n) * gradient / math.Sqrt(4*testTime),
 		}[r.Quantity]
 		if math.Abs(r.Value.Float()-want) > 1e-12*want || r.Numel != 4*testTime*testWidth {
 			t.Errorf("boundary %d, %s: %v over %d, want %v", r.Layer, r.Quantity, r.Value, r.Numel, want)

@@ -138,10 +138,13 @@ func (x *modelRun[T]) compareStream() {
 		return
 	}
 	elements := float64(f.cfg.b * f.cfg.t * f.cfg.d)
+	norm := func(name string, l int) float64 { // of all sequences together
+		return math.Sqrt(kernel.SumSquares(x.output(fmt.Sprint(name, l))))
+	}
 	var norms, rms []float64
 	for l := range f.cfg.layers + 1 {
-		norms = append(norms, x.output(fmt.Sprint("stream_grad_norm.", l))[0])
-		rms = append(rms, x.output(fmt.Sprint("stream_norm.", l))[0]/math.Sqrt(elements))
+		norms = append(norms, norm("stream_grad_norm.", l))
+		rms = append(rms, norm("stream_norm.", l)/math.Sqrt(elements))
 	}
 	worsen(&r.StreamGradNormErr, r.compare("residual_grad_norms", norms, f.streamNorms, x.lim.norms))
 	worsen(&r.StreamRMSErr, r.compare("residual_rms", rms, f.rms, x.lim.rms))

@@ -89,11 +89,6 @@ func adamWRun[T Float](p, g, m, v []T, h *AdamWStep, k *[9]T, old []T) (before, 
 	return sums[0], sums[1]
 }
 
-// precise reports whether a sum of squares that were rounded to float32 each has that precision: none has
-// overflowed, and those below its normal numbers do not count. If not, as with zeros, the sum is to be taken in
-// float64.
-func precise(sum float64) bool { return sum >= 0x1p-80 && sum <= 0x1p120 }
-
 // adamWConstants are what the update multiplies and adds, in the order that the assembly knows.
 func adamWConstants[T Float](h *AdamWStep) [9]T {
 	return [9]T{T(h.Clip), T(h.Beta1), T(1 - h.Beta1), T(h.Beta2), T(1 - h.Beta2), T(h.Rate), T(h.RSqrtC2), T(h.Eps), T(1 - h.Decay)}

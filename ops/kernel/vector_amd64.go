@@ -220,6 +220,19 @@ func own(x []float32) {
 	ownLines((*byte)(unsafe.Pointer(unsafe.SliceData(x))), (4*len(x)+lineBytes-1)/lineBytes)
 }
 
+// sumSquaresNarrowVector stores Σ x² of a multiple of narrowLanes elements, at least one, added in float32.
+func sumSquaresNarrowVector(sum *float64, x []float32) bool {
+	switch active {
+	case pathAVX512:
+		sumSquaresNarrow512(unsafe.SliceData(x), len(x), sum)
+	case pathAVX2:
+		sumSquaresNarrow256(unsafe.SliceData(x), len(x), sum)
+	default:
+		return false
+	}
+	return true
+}
+
 // sumVector adds a multiple of lanes elements to the partial sums s: x, x² or x·y.
 func sumVector(kind reduction, s *[lanes]float64, x, y []float32) bool {
 	if active < pathAVX2 {

@@ -6710,6 +6710,46 @@ loop:
 	VZEROUPPER
 	RET
 
+// func sumSquaresNarrow512(x *float32, n int, sum *float64)
+// Requires: AVX, AVX512F
+TEXT ·sumSquaresNarrow512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), SI
+	MOVQ   n+8(FP), CX
+	MOVQ   sum+16(FP), DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+loop:
+	VMOVUPS       (SI), Z4
+	VFMADD231PS   Z4, Z4, Z0
+	VMOVUPS       64(SI), Z5
+	VFMADD231PS   Z5, Z5, Z1
+	VMOVUPS       128(SI), Z6
+	VFMADD231PS   Z6, Z6, Z2
+	VMOVUPS       192(SI), Z7
+	VFMADD231PS   Z7, Z7, Z3
+	ADDQ          $+256, SI
+	SUBQ          $+64, CX
+	JG            loop
+	VADDPS        Z1, Z0, Z0
+	VADDPS        Z3, Z2, Z2
+	VADDPS        Z2, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        Z0, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	VMOVSD        X1, (DX)
+	VZEROUPPER
+	RET
+
 // func softmaxPanel512(args *panelArgs)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·softmaxPanel512(SB), NOSPLIT, $0-8
@@ -13795,6 +13835,44 @@ loop:
 	VPERMILPD    $0x01, X1, X15
 	VADDSD       X15, X1, X1
 	VMOVSD       X1, 8(R10)
+	VZEROUPPER
+	RET
+
+// func sumSquaresNarrow256(x *float32, n int, sum *float64)
+// Requires: AVX, FMA3
+TEXT ·sumSquaresNarrow256(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), SI
+	MOVQ   n+8(FP), CX
+	MOVQ   sum+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+loop:
+	VMOVUPS      (SI), Y4
+	VFMADD231PS  Y4, Y4, Y0
+	VMOVUPS      32(SI), Y5
+	VFMADD231PS  Y5, Y5, Y1
+	VMOVUPS      64(SI), Y6
+	VFMADD231PS  Y6, Y6, Y2
+	VMOVUPS      96(SI), Y7
+	VFMADD231PS  Y7, Y7, Y3
+	ADDQ         $+128, SI
+	SUBQ         $+32, CX
+	JG           loop
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VCVTPS2PD    X0, Y1
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VADDPD       Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, (DX)
 	VZEROUPPER
 	RET
 

@@ -65,7 +65,9 @@ func TestNoAccessOutsideSlices(t *testing.T) {
 			ColSum(s[0][(rows-1)*n:], s[1], rows, n, n, true)
 			ColDot(s[0][(rows-1)*n:], s[1], s[2], rows, n, n, n, true)
 		}},
-		{"reduce", func(s [][]float32, n int) { _ = SumSquares(s[0]) + Dot(s[0], s[1]) + Sum(s[2]) }},
+		{"reduce", func(s [][]float32, n int) {
+			_ = SumSquares(s[0]) + SumSquaresNarrow(s[0]) + Dot(s[0], s[1]) + Sum(s[2])
+		}},
 		{"dropout", func(s [][]float32, n int) { Dropout(s[0], s[1], .5, key, 3) }},
 	} {
 		onEachPath(t, func(t *testing.T) {

@@ -32,4 +32,6 @@ func adamWMeasuredVector(p, g, m, v []float32, h *[9]float32, old []float32, sum
 	return false
 }
 
+func sumSquaresNarrowVector(sum *float64, x []float32) bool { return false }
+
 func sumVector(kind reduction, s *[lanes]float64, x, y []float32) bool { return false }

@@ -79,6 +79,11 @@ func adamW512(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]fl
 //go:noescape
 func adamWMeasured512(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32, old *float32, sums *[2]float64)
 
+// sumSquaresNarrow512 stores Σ x².
+//
+//go:noescape
+func sumSquaresNarrow512(x *float32, n int, sum *float64)
+
 // softmaxPanel512 computes the exponentials of the columns of a panel, and their sums.
 //
 //go:noescape
@@ -173,6 +178,11 @@ func adamW256(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]fl
 //
 //go:noescape
 func adamWMeasured256(p *float32, grad *float32, m *float32, v *float32, n int, h *[9]float32, old *float32, sums *[2]float64)
+
+// sumSquaresNarrow256 stores Σ x².
+//
+//go:noescape
+func sumSquaresNarrow256(x *float32, n int, sum *float64)
 
 // softmaxPanel256 computes the exponentials of the columns of a panel, and their sums.
 //

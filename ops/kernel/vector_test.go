@@ -98,6 +98,37 @@ func TestReductions(t *testing.T) {
 	}
 }
 
+// TestSumSquaresNarrow: the sum has a float32's precision, whatever the size of the elements and wherever a run of
+// them ends, also where all are equal and their roundings go one way; a number that is not finite shows.
+func TestSumSquaresNarrow(t *testing.T) {
+	onEachPath(t, func(t *testing.T) {
+		for _, n := range append([]int{64, narrowRun, narrowRun + 64, 2*narrowRun + 100}, ragged...) {
+			for _, size := range []float32{1, 0, 1e-44, 1e-30, 1e-13, 1e18, 1e37} {
+				x := normals[float32](uint64(n), n)
+				for i := range x {
+					x[i] *= size
+				}
+				near(t, "Σx²", []float64{SumSquaresNarrow(x)}, []float64{SumSquares(x)}, 1e-6, 0)
+				Fill(x, float64(size)/3)
+				near(t, "Σx² of equal elements", []float64{SumSquaresNarrow(x)}, []float64{SumSquares(x)}, 130*0x1p-24, 0)
+			}
+		}
+		x := normals[float64](3, 100)
+		same(t, "Σx² of float64", []float64{SumSquaresNarrow(x)}, []float64{SumSquares(x)})
+		for _, at := range []int{0, 63, 64, narrowRun - 1, narrowRun + 70} {
+			y := normals[float32](1, narrowRun+71)
+			y[at] = float32(math.NaN())
+			if s := SumSquaresNarrow(y); s == s {
+				t.Errorf("Σx² = %v with a NaN at %d", s, at)
+			}
+			y[at] = float32(math.Inf(-1))
+			if s := SumSquaresNarrow(y); !math.IsInf(s, 1) {
+				t.Errorf("Σx² = %v with -Inf at %d", s, at)
+			}
+		}
+	})
+}
+
 func TestMaxAndAllFinite(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	onEachPath(t, func(t *testing.T) {
@@ -140,6 +171,7 @@ func BenchmarkVector(b *testing.B) {
 		{"ColSum", func() { ColSum(s, x, rows, d, d, false) }},
 		{"ColDot", func() { ColDot(s, x, y, rows, d, d, d, false) }},
 		{"SumSquares", func() { _ = SumSquares(x) }},
+		{"SumSquaresNarrow", func() { _ = SumSquaresNarrow(x) }},
 		{"AllFinite", func() { _ = AllFinite(x) }},
 		{"Dropout", func() { Dropout(z, x, .1, [2]uint64{1, 2}, 0) }},
 	} {

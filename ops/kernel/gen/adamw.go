@@ -166,3 +166,32 @@ func (v *vec) sums(name, doc string, kind int) {
 	c.VZEROUPPER()
 	c.RET()
 }
+
+// sumSquaresNarrow emits Σ x² of n > 0 elements, n a multiple of 64, with the squares of each of 4 vectors' lanes
+// added in float32.
+func (v *vec) sumSquaresNarrow() {
+	v.begin("sumSquaresNarrow", "func(x *float32, n int, sum *float64)", "stores Σ x².")
+	c := v.c
+	x, n, sum := reg.RSI, reg.RCX, reg.RDX
+	load(c, "x", x)
+	load(c, "n", n)
+	load(c, "sum", sum)
+	const count = 4
+	for _, acc := range v.regs[:count] {
+		v.zero(acc)
+	}
+	c.Label("loop")
+	for u := range count {
+		c.VMOVUPS(at(x, u*v.bytes), v.regs[count+u])
+		c.VFMADD231PS(v.regs[count+u], v.regs[count+u], v.regs[u])
+	}
+	c.ADDQ(operand.I32(count*v.bytes), x)
+	c.SUBQ(operand.I32(count*v.lanes()), n)
+	c.JG(operand.LabelRef("loop"))
+	c.VADDPS(v.regs[1], v.regs[0], v.regs[0])
+	c.VADDPS(v.regs[3], v.regs[2], v.regs[2])
+	c.VADDPS(v.regs[2], v.regs[0], v.regs[0])
+	v.foldWide(v.regs[0], v.regs[1], at(sum, 0))
+	c.VZEROUPPER()
+	c.RET()
+}

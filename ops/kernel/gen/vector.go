@@ -29,6 +29,7 @@ func vector(c *build.Context) {
 		v.colSum()
 		v.adamW()
 		v.adamWMeasured()
+		v.sumSquaresNarrow()
 		p := newPanel(v)
 		p.softmax()
 		p.gradient()
