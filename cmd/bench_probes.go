@@ -82,7 +82,9 @@ type idleFiles struct {
 	on atomic.Bool
 }
 
-func (f *idleFiles) Idle(stop func() bool) bool { return f.on.Load() && f.Files.Idle(stop) }
+func (f *idleFiles) Idle(stop func() bool, pause bool) bool {
+	return f.on.Load() && f.Files.Idle(stop, pause)
+}
 
 func newRecordedRun(ctx context.Context, m *train.Model[float32], s benchShape, probes bool) (*recordedRun, error) {
 	dir, err := os.MkdirTemp("", "bench")

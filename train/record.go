@@ -20,6 +20,7 @@ func (t *trainer[T]) measureValues() {
 // record writes the rows of a step, counts it unless it ends the run, and tells
 // how things stand. updated says that the weights were changed.
 func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
+	t.pause.Store(true)
 	if probe && updated {
 		t.flat.byParam(t.norms.value, t.flat.valueSq)
 		t.flat.byParam(t.norms.delta, t.flat.deltaSq)

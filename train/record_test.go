@@ -9,31 +9,52 @@ import (
 	"ablate/train/metrics"
 )
 
-// idler is a sink that counts how often it is asked to do something.
+// idler is a sink, and a source of batches, that has idle workers come and sees what they say.
 type idler struct {
 	metrics.Memory
+	Batches
+	t     *testing.T
 	team  *graph.Team
-	calls atomic.Int64
+	calls [2]atomic.Int64 // outside of pauses, and in them
 }
 
-func (s *idler) Idle(func() bool) bool { s.calls.Add(1); return false }
+var _ metrics.Idler = (*idler)(nil)
 
-// Step has one of two workers wait until the other, without an item, has come.
-func (s *idler) Step(row metrics.Step) error {
-	before := s.calls.Load()
+func (s *idler) Idle(_ func() bool, pause bool) bool {
+	if pause {
+		s.calls[1].Add(1)
+	} else {
+		s.calls[0].Add(1)
+	}
+	return false
+}
+
+// come has one of two workers wait until the other, without an item, has come.
+func (s *idler) come(pause int) {
+	before, other := s.calls[pause].Load(), s.calls[1-pause].Load()
 	s.team.Do(2, func(part int) {
-		for part == 0 && s.calls.Load() == before {
+		for part == 0 && s.calls[pause].Load() == before && s.calls[1-pause].Load() < other+1e6 {
 			runtime.Gosched()
 		}
 	})
-	return s.Memory.Step(row)
+	if s.calls[pause].Load() == before {
+		s.t.Errorf("a pause is announced as %d, want %d", 1-pause, pause)
+	}
 }
 
-// TestIdleWorkersServeTheSink for as long as a run takes.
+func (s *idler) Step(row metrics.Step) error { s.come(1); return s.Memory.Step(row) }
+
+func (s *idler) Batch(tokens, targets []int32, step, micro int) {
+	s.come(0)
+	s.Batches.Batch(tokens, targets, step, micro)
+}
+
+// TestIdleWorkersServeTheSink for as long as a run takes, and know its pauses.
 func TestIdleWorkersServeTheSink(t *testing.T) {
-	job, s := testJob[float32](t), new(idler)
+	job := testJob[float32](t)
 	job.Model = newTestModel[float32](t, 4, 3, 2)
-	job.Sink, s.team = s, job.Model.Team
+	s := &idler{t: t, team: job.Model.Team, Batches: job.Data.Train}
+	job.Sink, job.Data.Train = s, s
 	if _, err := Train(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +65,13 @@ func TestIdleWorkersServeTheSink(t *testing.T) {
 		}
 	}
 	s.team.Do(2, meet) // both have an item, so none is on its way into the sink
-	before := s.calls.Load()
+	calls := func() int64 { return s.calls[0].Load() + s.calls[1].Load() }
+	before := calls()
 	for range 100 {
 		here.Store(0)
 		s.team.Do(2, meet)
 	}
-	if after := s.calls.Load(); after != before {
+	if after := calls(); after != before {
 		t.Errorf("called %d times after the run", after-before)
 	}
 }

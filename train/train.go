@@ -70,7 +70,7 @@ func Train[T graph.Float](ctx context.Context, job Job[T]) (*Result, error) {
 		return nil, err
 	}
 	if s, ok := job.Sink.(metrics.Idler); ok {
-		job.Model.Team.OnIdle(s.Idle)
+		job.Model.Team.OnIdle(func(stop func() bool) bool { return s.Idle(stop, t.pause.Load()) })
 		defer job.Model.Team.OnIdle(nil)
 	}
 	status, err := t.loop(ctx)
@@ -116,6 +116,7 @@ func (t *trainer[T]) loop(ctx context.Context) (metrics.Status, error) {
 // are finite, and records both. If they are not, the run is at fault, unless
 // its configuration says to go on without the update.
 func (t *trainer[T]) turn(row *metrics.Step) error {
+	t.pause.Store(false)
 	c := &t.job.Config
 	start := t.clock.now()
 	probe := t.job.Probe.Due(t.step, *c)

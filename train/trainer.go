@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"ablate/graph"
 	"ablate/train/metrics"
@@ -33,6 +34,7 @@ type trainer[T graph.Float] struct {
 	clock clock
 
 	readings *readings
+	pause    atomic.Bool // the team has nothing to do until the next turn
 }
 
 // newTrainer checks everything before it changes anything, then puts model,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Names of the three files in a run directory.
@@ -48,6 +49,7 @@ func OpenFiles(dir string) (*Files, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
+	f.layers.w = bufio.NewWriterSize(f.layers.file, layersBuffer)
 	return f, nil
 }
 
@@ -69,7 +71,7 @@ func (f *Files) Layers(step int64, t *Table, values []Value) error {
 }
 
 // Idle implements Idler.
-func (f *Files) Idle(stop func() bool) bool { return f.layers.idle(stop) }
+func (f *Files) Idle(stop func() bool, pause bool) bool { return f.layers.idle(stop, pause) }
 
 // Timing implements Sink.
 func (f *Files) Timing(t Timing) error {
@@ -145,8 +147,10 @@ func (f *Files) Close() error {
 type log struct {
 	name string
 	file *os.File
-	w    *bufio.Writer
 	size int64
+
+	mu sync.Mutex // for w, where it is not one caller's alone
+	w  *bufio.Writer
 }
 
 func (l *log) open(path string) error {
@@ -166,7 +170,11 @@ func (l *log) write(b []byte) error {
 	return err
 }
 
-func (l *log) flush() error { return l.w.Flush() }
+func (l *log) flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Flush()
+}
 
 func (l *log) truncate(size int64) error {
 	if err := l.file.Truncate(size); err != nil {

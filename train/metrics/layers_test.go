@@ -54,7 +54,7 @@ func helpers(t *testing.T, f *Files, n, told int) (did *atomic.Int64) {
 		wg.Go(func() {
 			for !over.Load() {
 				left := told
-				if f.Idle(func() bool { left--; return left < 0 }) {
+				if f.Idle(func() bool { left--; return left < 0 }, left%2 == 0) {
 					did.Add(1)
 				}
 				runtime.Gosched()
@@ -121,11 +121,52 @@ func TestIdleWritesAll(t *testing.T) {
 		t.Fatal("rows were formatted by the one who recorded them")
 	}
 	never := func() bool { return false }
-	if !f.Idle(never) || f.Idle(never) {
+	if !f.Idle(never, false) || f.Idle(never, false) {
 		t.Error("Idle did nothing, or something twice")
 	}
 	if size := f.layers.size; size == 0 || size != f.Offsets().Layers {
 		t.Errorf("%d bytes of %d", size, f.Offsets().Layers)
+	}
+}
+
+// TestWritingInPauses: a buffer worth it goes to the file in a pause, and otherwise where there is no more room.
+func TestWritingInPauses(t *testing.T) {
+	dir, never := t.TempDir(), func() bool { return false }
+	f := open(t, dir)
+	add := func(least int64) {
+		for f.layers.size < least {
+			if err := f.Layers(Split(layersOf(1, 10))); err != nil {
+				t.Fatal(err)
+			}
+			f.Idle(never, false)
+		}
+	}
+	written := func() int64 {
+		info, err := os.Stat(filepath.Join(dir, LayersFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	add(worthWriting / 2)
+	if f.Idle(never, true) || written() > 0 {
+		t.Errorf("%d bytes of %d are written", written(), f.layers.size)
+	}
+	add(worthWriting)
+	if f.Idle(never, false) || f.Idle(func() bool { return true }, true) || written() > 0 {
+		t.Errorf("%d bytes are written outside of a pause", written())
+	}
+	if !f.Idle(never, true) || written() != f.layers.size {
+		t.Errorf("%d bytes of %d are written in a pause", written(), f.layers.size)
+	}
+	whole := written()
+	add(whole + layersBuffer - 64<<10)
+	if written() != whole {
+		t.Errorf("%d bytes are written, not %d", written(), whole)
+	}
+	add(whole + layersBuffer + 1)
+	if written() < whole+layersBuffer {
+		t.Errorf("%d bytes are written, not %d", written(), whole+layersBuffer)
 	}
 }
 
@@ -141,17 +182,17 @@ func TestIdleAfterFull(t *testing.T) {
 	}
 	add(keptSteps + 1)
 	never := func() bool { return false }
-	if !f.Idle(never) {
+	if !f.Idle(never, false) {
 		t.Error("nobody is let in any more")
 	}
 	add(keptSteps)
 	f.layers.hurry.Store(true)
-	if f.Idle(never) {
+	if f.Idle(never, false) {
 		t.Error("an idle worker goes before somebody who waits")
 	}
 	f.layers.hurry.Store(false)
 	asked := 0
-	f.Idle(func() bool { asked++; f.layers.hurry.Store(true); return false })
+	f.Idle(func() bool { asked++; f.layers.hurry.Store(true); return false }, false)
 	if asked > 1 {
 		t.Errorf("goes on %d times though somebody waits", asked)
 	}
@@ -176,7 +217,7 @@ func TestFullDiskUnderIdle(t *testing.T) {
 	if err := f.Layers(Split(layersOf(0, 2000))); err != nil {
 		t.Fatal(err)
 	}
-	f.Idle(func() bool { return false })
+	f.Idle(func() bool { return false }, false)
 	for what, err := range map[string]error{"Layers": f.Layers(Split(layersOf(1, 1))), "Flush": f.Flush(), "Sync": f.Sync(), "Close": f.Close()} {
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s gives %v", what, err)

@@ -24,7 +24,9 @@ type Sink interface {
 type Idler interface {
 	// Idle does some of it, until stop says to, and says whether there was any. It
 	// may be called at any time, also while another method runs and after Close.
-	Idle(stop func() bool) bool
+	// pause says that nobody will wait for the caller for some tens of
+	// microseconds: time for what cannot be stopped half-way.
+	Idle(stop func() bool, pause bool) bool
 }
 
 // Memory is a Sink that keeps the records, for tests and small programs.
