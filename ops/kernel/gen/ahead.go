@@ -26,7 +26,7 @@ func (s *isa) nextPanel(mr int, transposed bool) {
 		s.c.PREFETCHT1(operand.Mem{Base: rB, Index: rNextB, Scale: 1, Disp: line * cacheLine})
 	}
 	if transposed && s.wide() {
-		s.c.PREFETCHT0(at(rA, 4*(2*mr-1)))
+		s.c.PREFETCHT1(at(rA, 4*(2*mr-1)))
 	}
 }
 

@@ -69,7 +69,7 @@ func (s *isa) sum(mr int, transposed bool) {
 	for u := range unroll {
 		step(u)
 		if !transposed {
-			c.PREFETCHT0(addressA(rTmp, u, 0, false))
+			c.PREFETCHT1(addressA(rTmp, u, 0, false))
 		}
 		if u < s.aheadLines() {
 			c.PREFETCHT1(at(rC, cacheLine*u))
@@ -99,7 +99,8 @@ func (s *isa) sum(mr int, transposed bool) {
 
 // aimPrefetch moves rTmp on by four rows, or after sixteen steps of k back to the first row and on by
 // a cache line: the next tile's lines are fetched in the order in which it will want them, one for
-// each k, while this tile computes. Without it, rows from the third-level cache cost up to a sixth.
+// each k, while this tile computes; to the second-level cache, since this tile's rows fill the first. Without
+// it, rows from the third-level cache cost up to a sixth.
 func (s *isa) aimPrefetch(label string) {
 	c := s.c
 	c.LEAQ(operand.Mem{Base: rTmp, Index: rMul[0], Scale: 4}, rTmp)
