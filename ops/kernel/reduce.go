@@ -25,9 +25,8 @@ const (
 	narrowLanes = 64
 )
 
-// SumSquaresNarrow is SumSquares to the precision of a float32, whatever the size of the elements, and takes less time:
-// its relative error is at most 130·2⁻²⁴, where all elements are equal, and as a rule
-// 1e-7.
+// SumSquaresNarrow is SumSquares to the precision of a float32, whatever the size of the elements, and takes less
+// time. Its relative error is at most 130·2⁻²⁴, where all elements are equal, and as a rule 1e-7.
 func SumSquaresNarrow[T Float](x []T) (sum float64) {
 	for len(x) >= narrowLanes && isFloat32[T]() {
 		run := x[:min(len(x), narrowRun)&^(narrowLanes-1)]

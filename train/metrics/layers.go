@@ -14,8 +14,9 @@ type layerLog struct {
 	added atomic.Uint64        // steps so far, changed by add
 	done  atomic.Uint64        // steps whose rows are formatted, changed by who holds mu
 
+	hurry atomic.Bool // somebody waits for mu who will do no more than must be
+
 	// What follows, and the buffer, are for who holds mu.
-	hurry  atomic.Bool           // somebody waits for it who will do no more than must be
 	row    int                   // of the step in turn that is the next to be formatted
 	line   []byte                // scratch
 	failed atomic.Pointer[error] // of the first write that failed
