@@ -21,6 +21,7 @@ func (t *trainer[T]) measureValues() {
 // how things stand. updated says that the weights were changed.
 func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
 	t.pause.Store(true)
+	defer t.pause.Store(false)
 	if probe && updated {
 		t.flat.byParam(t.norms.value, t.flat.valueSq)
 		t.flat.byParam(t.norms.delta, t.flat.deltaSq)

@@ -116,7 +116,6 @@ func (t *trainer[T]) loop(ctx context.Context) (metrics.Status, error) {
 // are finite, and records both. If they are not, the run is at fault, unless
 // its configuration says to go on without the update.
 func (t *trainer[T]) turn(row *metrics.Step) error {
-	t.pause.Store(false)
 	c := &t.job.Config
 	start := t.clock.now()
 	probe := t.job.Probe.Due(t.step, *c)

@@ -34,7 +34,7 @@ type trainer[T graph.Float] struct {
 	clock clock
 
 	readings *readings
-	pause    atomic.Bool // the team has nothing to do until the next turn
+	pause    atomic.Bool // a step is being recorded, and the team has nothing to do
 }
 
 // newTrainer checks everything before it changes anything, then puts model,

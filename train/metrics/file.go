@@ -49,13 +49,13 @@ func OpenFiles(dir string) (*Files, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
-	f.layers.w = bufio.NewWriterSize(f.layers.file, layersBuffer)
 	return f, nil
 }
 
-// logs lists the three files with their names set.
+// logs lists the three files with their names and the sizes of their buffers set.
 func (f *Files) logs() [3]*log {
 	f.steps.name, f.layers.name, f.timing.name = StepsFile, LayersFile, TimingFile
+	f.steps.buffer, f.layers.buffer, f.timing.buffer = 64<<10, layersBuffer, 64<<10
 	return [3]*log{&f.steps, &f.layers.log, &f.timing}
 }
 
@@ -145,9 +145,10 @@ func (f *Files) Close() error {
 
 // log is one append-only file behind a buffer.
 type log struct {
-	name string
-	file *os.File
-	size int64
+	name   string
+	buffer int // bytes
+	file   *os.File
+	size   int64
 
 	mu sync.Mutex // for w, where it is not one caller's alone
 	w  *bufio.Writer
@@ -159,7 +160,7 @@ func (l *log) open(path string) error {
 	if err != nil {
 		return err
 	}
-	l.file, l.w = file, bufio.NewWriterSize(file, 64<<10)
+	l.file, l.w = file, bufio.NewWriterSize(file, l.buffer)
 	l.size, err = file.Seek(0, io.SeekEnd)
 	return err
 }

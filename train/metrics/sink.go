@@ -24,8 +24,8 @@ type Sink interface {
 type Idler interface {
 	// Idle does some of it, until stop says to, and says whether there was any. It
 	// may be called at any time, also while another method runs and after Close.
-	// pause says that nobody will wait for the caller for some tens of
-	// microseconds: time for what cannot be stopped half-way.
+	// pause says that the run has just begun to record a step, so that nobody waits
+	// for the caller: time for what cannot be stopped half-way.
 	Idle(stop func() bool, pause bool) bool
 }
 
