@@ -105,6 +105,17 @@ func (c *Call) Parts() int {
 	return 1
 }
 
+// Squares is where a call may leave Σ x² of its result i, a sum for each of so many parts of it, while it has them in
+// hand, if that is the gradient of a parameter. Otherwise it is nil, and nobody asks.
+func (c *Call) Squares(i, parts int) []float64 {
+	v := c.out[i].v
+	if v == nil || !v.home { // v is nil where gorgonia runs the call by itself
+		return nil
+	}
+	v.squares = make([]float64, parts)
+	return v.squares
+}
+
 // Typed picks the instance of a generic function for the type of the graph.
 func Typed[R any](c *Call, f32, f64 R) R {
 	if c.dtype == Float64 {

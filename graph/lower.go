@@ -15,6 +15,8 @@ type value struct {
 	keep bool    // an output, alive to the end
 	home bool    // its memory is given: a leaf's, or a parameter's gradient
 
+	squares []float64 // of a parameter's gradient, see Call.Squares
+
 	life life // filled in by the scheduler
 }
 

@@ -16,6 +16,7 @@ type Program struct {
 	phases  []round
 	inputs  map[string]*Buffer
 	outputs map[string]*Buffer
+	squares map[string][]float64 // by parameter
 	arena   []byte
 	gaps    [][]byte // between the gradients, where there was something else
 	stats   Stats
@@ -34,7 +35,7 @@ func Compile[T Float](g *Graph, params *Params[T], team *Team, opts ...Option) (
 	}
 	o := readOptions(opts)
 	p := &Program{
-		team: team, stats: plan.Stats, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{},
+		team: team, stats: plan.Stats, inputs: map[string]*Buffer{}, outputs: map[string]*Buffer{}, squares: map[string][]float64{},
 		arena: o.arena,
 	}
 	if len(p.arena) < plan.Stats.Arena {
@@ -82,6 +83,7 @@ func bindLeaves[T Float](l *lowered, p *Program, params *Params[T], shared map[s
 	}
 	for s, v := range l.grads {
 		v.ptr = params.pointer(s.Name, true)
+		p.squares[s.Name] = v.squares
 	}
 }
 
@@ -136,6 +138,10 @@ func (p *Program) HasInput(name string) bool { return p.inputs[name] != nil }
 
 // HasOutput says whether the program has an output of this name.
 func (p *Program) HasOutput(name string) bool { return p.outputs[name] != nil }
+
+// GradSquares is Σ g² of a parameter's gradient as a run has left it, in parts that depend on the graph alone; nil if
+// the program does not give it.
+func (p *Program) GradSquares(param string) []float64 { return p.squares[param] }
 
 // Stats says what the planner did.
 func (p *Program) Stats() Stats { return p.stats }

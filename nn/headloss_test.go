@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ablate/graph"
+	"ablate/ops/kernel"
 )
 
 // TestSameBytesWithLogitsInBlocks: every variant trains and is evaluated to the same
@@ -46,6 +47,52 @@ func TestSameBytesWithLogitsInBlocks(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestProgramsMeasureGradients: the squares that a training program adds up while it writes the gradients of weights
+// are those of the gradients, in every variant, and the large ones are all among them.
+func TestProgramsMeasureGradients(t *testing.T) {
+	tied := variant{"long, tied", with(func(c *Config) { c.Context, c.Layers, c.Embedding.Tied = 300, 1, true })}
+	for _, v := range append(variants(), tied) {
+		t.Run(v.name, func(t *testing.T) {
+			cfg, err := v.cfg.Resolve(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := m.Train(graph.Float64, batch, cfg.Context)
+			if err != nil {
+				t.Fatal(err)
+			}
+			team := graph.NewTeam(2)
+			defer team.Close()
+			for _, enclosing := range []int{0, math.MaxInt} {
+				r := &runner[float64]{m: m, g: g, params: graph.NewParams[float64](g)}
+				if r.prog, err = graph.Compile(g, r.params, team, graph.WithEnclosing(enclosing)); err != nil {
+					t.Fatal(err)
+				}
+				r.randomise()
+				r.prog.Run()
+				for _, s := range r.params.Specs() {
+					parts, sum := r.prog.GradSquares(s.Name), 0.0
+					for _, q := range parts {
+						sum += q
+					}
+					want := kernel.SumSquares(r.params.Grad(s.Name))
+					// Tables of positions are small and left to the trainer, as vectors are.
+					switch matrix := len(s.Shape) == 2 && !slices.Contains([]string{"embed.wpe", "position.rel_bias"}, s.Name); {
+					case parts != nil && math.Abs(sum-want) > 1e-12*want:
+						t.Errorf("Σ g² of %s is %v, want %v", s.Name, sum, want)
+					case parts == nil && matrix:
+						t.Errorf("%s %v is not measured", s.Name, s.Shape)
+					}
+				}
+			}
+		})
 	}
 }
 

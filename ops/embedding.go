@@ -84,7 +84,7 @@ func (o embeddingGrad) Bind(c *graph.Call) []graph.Task {
 
 // runEmbeddingGrad adds the rows of dy in their order, for a range of rows of the table.
 func runEmbeddingGrad[T graph.Float](c *graph.Call, o embeddingGrad, parts int) func(part int, _ *graph.Worker) {
-	d := width(c.In(0).Shape())
+	d, squares := width(c.In(0).Shape()), c.Squares(0, parts)
 	return func(part int, _ *graph.Worker) {
 		r0, r1 := o.rows*part/parts, o.rows*(part+1)/parts
 		dtable := graph.Slice[T](c.Out(0))
@@ -95,6 +95,9 @@ func runEmbeddingGrad[T graph.Float](c *graph.Call, o embeddingGrad, parts int) 
 			copy(dtable[r0*d:r1*d], graph.Slice[T](c.In(2))[r0*d:])
 		}
 		kernel.EmbeddingGrad(dtable, graph.Slice[T](c.In(0)), graph.Slice[int32](c.In(1)), d, 1, r0, r1)
+		if squares != nil {
+			squares[part] = kernel.SumSquares(dtable[r0*d : r1*d])
+		}
 	}
 }
 

@@ -157,11 +157,15 @@ func (h headLossBlock[T]) dX() graph.Task {
 // dW adds the share of the block to the gradients of the weight and of the bias.
 func (h headLossBlock[T]) dW() graph.Task {
 	x, results, g, add := h.c.In(0), h.weightResults(), newDWGrid(h.v, h.d, h.rows), h.r0 > 0
+	var squares []float64
+	if last := h.r0+h.rows == h.boundHeadLoss.rows; last {
+		squares = h.c.Squares(h.weightResult(), g.parts())
+	}
 	return graph.Task{
 		Parts: g.parts(), Group: g.across, Reads: []*graph.Buffer{h.z, x}, Writes: results,
 		Run: func(part int, _ *graph.Worker) {
 			dz := graph.Slice[T](h.z)
-			runDW(g, part, dz, h.ld, graph.Slice[T](x)[h.r0*h.d:], graph.Slice[T](results[0]), add)
+			runDW(g, part, dz, h.ld, graph.Slice[T](x)[h.r0*h.d:], graph.Slice[T](results[0]), add, squares)
 			if h.bias {
 				runDB(g, part, dz, h.ld, graph.Slice[T](results[1]), add)
 			}
@@ -169,12 +173,17 @@ func (h headLossBlock[T]) dW() graph.Task {
 	}
 }
 
+// weightResult is the number of the result that is dW.
+func (h *boundHeadLoss[T]) weightResult() int {
+	if h.dx {
+		return 3
+	}
+	return 2
+}
+
 // weightResults are dW and, if there is a bias, db.
 func (h *boundHeadLoss[T]) weightResults() []*graph.Buffer {
-	i := 2
-	if h.dx {
-		i = 3
-	}
+	i := h.weightResult()
 	if h.bias {
 		return []*graph.Buffer{h.c.Out(i), h.c.Out(i + 1)}
 	}

@@ -35,10 +35,15 @@ func (g dwGrid) part(i int) (r0, r1, c0, c1 int) {
 	return g.out * r / g.down, g.out * (r + 1) / g.down, c0, min(c1, g.in)
 }
 
-// runDW computes a part of dW from dy, whose rows are ld apart; add adds to what it is.
-func runDW[T graph.Float](g dwGrid, part int, dy []T, ld int, x, dw []T, add bool) {
+// runDW computes a part of dW from dy, whose rows are ld apart; add adds to what it is. The squares of the part
+// are added up, for as long as it is in the cache, if there is a place for their sum.
+func runDW[T graph.Float](g dwGrid, part int, dy []T, ld int, x, dw []T, add bool, squares []float64) {
 	r0, r1, c0, c1 := g.part(part)
-	kernel.MulTN(r1-r0, c1-c0, g.rows, dy[r0:], ld, x[c0:], g.in, dw[r0*g.in+c0:], g.in, add)
+	dw = dw[r0*g.in+c0:]
+	kernel.MulTN(r1-r0, c1-c0, g.rows, dy[r0:], ld, x[c0:], g.in, dw, g.in, add)
+	if squares != nil {
+		squares[part] = kernel.SumSquaresRows(dw, r1-r0, c1-c0, g.in)
+	}
 }
 
 // runDB is db = Σ dy over all rows, done by the parts that have the first columns.

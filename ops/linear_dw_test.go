@@ -55,9 +55,14 @@ func TestDWInBlocks(t *testing.T) {
 		wantW, wantB := slices.Clone(dw), slices.Clone(db)
 		kernel.MulTN(g.out, g.in, g.rows, dy, g.out, x, g.in, wantW, g.in, add)
 		kernel.ColSum(wantB, dy, g.rows, g.out, g.out, add)
+		squares, sum := make([]float64, g.parts()), 0.0
 		for i := range g.parts() {
-			runDW(g, i, dy, g.out, x, dw, add)
+			runDW(g, i, dy, g.out, x, dw, add, squares)
 			runDB(g, i, dy, g.out, db, add)
+			sum += squares[i]
+		}
+		if want := kernel.SumSquares(dw); math.Abs(sum/want-1) > 1e-14 {
+			t.Errorf("add %v: the squares of all blocks are %v, want %v", add, sum, want)
 		}
 		same := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 		if !slices.EqualFunc(dw, wantW, same) || !slices.EqualFunc(db, wantB, same) {

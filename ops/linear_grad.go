@@ -134,6 +134,7 @@ func (o linearDW) Bind(c *graph.Call) []graph.Task {
 }
 
 func runLinearDW[T graph.Float](c *graph.Call, o linearDW, g dwGrid) func(part int, _ *graph.Worker) {
+	squares := c.Squares(0, g.parts())
 	return func(part int, _ *graph.Worker) {
 		dy, x, dw := graph.Slice[T](c.In(0)), graph.Slice[T](c.In(1)), graph.Slice[T](c.Out(0))
 		if o.addend && !c.Out(0).Same(c.In(2)) {
@@ -142,7 +143,7 @@ func runLinearDW[T graph.Float](c *graph.Call, o linearDW, g dwGrid) func(part i
 				copy(dw[r*g.in+c0:r*g.in+c1], graph.Slice[T](c.In(2))[r*g.in+c0:])
 			}
 		}
-		runDW(g, part, dy, g.out, x, dw, o.addend)
+		runDW(g, part, dy, g.out, x, dw, o.addend, squares)
 		if o.bias {
 			runDB(g, part, dy, g.out, graph.Slice[T](c.Out(1)), false)
 		}

@@ -10,19 +10,23 @@ import (
 // of five float32 vectors fit in a second-level cache.
 const pieceLen = 1 << 14
 
-// piece is a run of elements within one parameter.
-type piece struct{ param, from, to int }
+// piece is a run of elements within one parameter, with its number among all pieces.
+type piece struct{ index, param, from, to int }
 
-// pieces cuts every parameter into pieces, in order, and groups them in parts
-// of about pieceLen elements each: the units that workers take. Many small
-// parameters make one part. Elements between parameters are in no piece.
-func pieces[T graph.Float](p *graph.Params[T]) (all []piece, parts [][]piece) {
+// pieces cuts every parameter into pieces, in order. Elements between parameters are in none.
+func pieces[T graph.Float](p *graph.Params[T]) (all []piece) {
 	for i, s := range p.Specs() {
 		from, to := p.Span(s.Name)
 		for ; from < to; from += pieceLen {
-			all = append(all, piece{i, from, min(from+pieceLen, to)})
+			all = append(all, piece{len(all), i, from, min(from+pieceLen, to)})
 		}
 	}
+	return all
+}
+
+// inParts groups pieces in parts of about pieceLen elements each: the units that workers take. Many small
+// parameters make one part.
+func inParts(all []piece) (parts [][]piece) {
 	size, first := 0, 0
 	for i, c := range all {
 		n := c.to - c.from
@@ -35,7 +39,7 @@ func pieces[T graph.Float](p *graph.Params[T]) (all []piece, parts [][]piece) {
 	if first < len(all) {
 		parts = append(parts, all[first:])
 	}
-	return all, parts
+	return parts
 }
 
 // flat does what a step does to whole vectors: adding gradients, measuring
@@ -45,8 +49,6 @@ type flat[T graph.Float] struct {
 	team  *graph.Team
 	specs []*graph.ParamSpec
 	all   []piece
-	parts [][]piece
-	place []int // of a part's first piece in all
 
 	vec     Vectors[T]
 	rule    Rule[T]
@@ -54,24 +56,27 @@ type flat[T graph.Float] struct {
 
 	fresh []T // gradients as the program leaves them; vec.Grads is another vector where micro-batches add up
 
+	measured                 [][]float64 // Σ g² of parts of a parameter's gradient, by the program; nil for those in unmeasured
+	unmeasured               []piece
 	gradSq, valueSq, deltaSq []float64 // by piece
 	before                   chan []T  // scratch for old values, one for each worker; nil for a Measurer
 
-	tasks struct{ add, gradNorms, valueNorms, update, measuredUpdate func(part int) }
+	tasks struct{ add, gradNorms, valueNorms, update, measuredUpdate task }
+}
+
+// task is work on pieces, in parts.
+type task struct {
+	parts int
+	run   func(part int)
 }
 
 // newFlat allocates the state of the optimizer, all zero, and the sum of
 // gradients if there are several micro-batches.
 func newFlat[T graph.Float](m *Model[T], o Optimizer[T], c Config) *flat[T] {
 	f := &flat[T]{team: m.Team, specs: m.Params.Specs(), rule: o.New(c), fresh: m.Params.Grads()}
-	f.all, f.parts = pieces(m.Params)
+	f.all = pieces(m.Params)
 	for _, s := range f.specs {
 		f.factors = append(f.factors, c.Factors(s))
-	}
-	first := 0
-	for _, p := range f.parts {
-		f.place = append(f.place, first)
-		first += len(p)
 	}
 	f.vec = Vectors[T]{Values: m.Params.Values(), Grads: f.fresh}
 	if c.Accumulate > 1 {
@@ -81,20 +86,21 @@ func newFlat[T graph.Float](m *Model[T], o Optimizer[T], c Config) *flat[T] {
 		f.vec.State = append(f.vec.State, m.Params.Vector())
 	}
 	f.gradSq, f.valueSq, f.deltaSq = make([]float64, len(f.all)), make([]float64, len(f.all)), make([]float64, len(f.all))
-	f.tasks.add = f.each(f.addPiece)
-	f.tasks.gradNorms = f.each(func(i int, c piece) { f.gradSq[i] = kernel.SumSquares(f.vec.Grads[c.from:c.to]) })
-	f.tasks.valueNorms = f.each(func(i int, c piece) { f.valueSq[i] = kernel.SumSquares(f.vec.Values[c.from:c.to]) })
-	f.tasks.update = f.each(f.updatePiece)
-	f.tasks.measuredUpdate = f.each(f.measurer())
+	f.measuredBy(m.Step)
+	f.tasks.add = each(f.all, f.addPiece)
+	f.tasks.gradNorms = each(f.unmeasured, func(c piece) { f.gradSq[c.index] = kernel.SumSquares(f.vec.Grads[c.from:c.to]) })
+	f.tasks.valueNorms = each(f.all, func(c piece) { f.valueSq[c.index] = kernel.SumSquares(f.vec.Values[c.from:c.to]) })
+	f.tasks.update = each(f.all, f.updatePiece)
+	f.tasks.measuredUpdate = each(f.all, f.measurer())
 	return f
 }
 
 // measurer is the measuring update of a piece: the rule's own, or one made of
 // it with the old values kept aside.
-func (f *flat[T]) measurer() func(i int, c piece) {
+func (f *flat[T]) measurer() func(c piece) {
 	if rule, ok := f.rule.(Measurer[T]); ok {
-		return func(i int, c piece) {
-			f.valueSq[i], f.deltaSq[i] = rule.UpdateMeasured(&f.vec, c.from, c.to, f.factors[c.param])
+		return func(c piece) {
+			f.valueSq[c.index], f.deltaSq[c.index] = rule.UpdateMeasured(&f.vec, c.from, c.to, f.factors[c.param])
 		}
 	}
 	f.before = make(chan []T, f.team.Size())
@@ -104,16 +110,32 @@ func (f *flat[T]) measurer() func(i int, c piece) {
 	return f.measurePiece
 }
 
-// each makes the function of a part from that of a piece and its number.
-func (f *flat[T]) each(do func(i int, c piece)) func(part int) {
-	return func(part int) {
-		for k, c := range f.parts[part] {
-			do(f.place[part]+k, c)
+// measuredBy finds out whose gradients the program measures: none where those of micro-batches add up.
+func (f *flat[T]) measuredBy(step *graph.Program) {
+	f.measured = make([][]float64, len(f.specs))
+	if &f.fresh[0] == &f.vec.Grads[0] {
+		for i, s := range f.specs {
+			f.measured[i] = step.GradSquares(s.Name)
+		}
+	}
+	for _, c := range f.all {
+		if f.measured[c.param] == nil {
+			f.unmeasured = append(f.unmeasured, c)
 		}
 	}
 }
 
-func (f *flat[T]) do(task func(part int)) { f.team.Do(len(f.parts), task) }
+// each is the task that does something to every piece of all.
+func each(all []piece, do func(c piece)) task {
+	parts := inParts(all)
+	return task{len(parts), func(part int) {
+		for _, c := range parts[part] {
+			do(c)
+		}
+	}}
+}
+
+func (f *flat[T]) do(t task) { f.team.Do(t.parts, t.run) }
 
 // accumulate adds the program's gradients to the step's, or replaces them for
 // the first micro-batch.
@@ -127,25 +149,25 @@ func (f *flat[T]) accumulate(micro int) {
 	}
 }
 
-func (f *flat[T]) addPiece(_ int, c piece) {
+func (f *flat[T]) addPiece(c piece) {
 	g := f.vec.Grads[c.from:c.to]
 	kernel.Add(g, g, f.fresh[c.from:c.to])
 }
 
-func (f *flat[T]) updatePiece(_ int, c piece) {
+func (f *flat[T]) updatePiece(c piece) {
 	f.rule.Update(&f.vec, c.from, c.to, f.factors[c.param])
 }
 
 // measurePiece is updatePiece with Σ W² before and Σ (ΔW)², while the piece is
 // in the cache.
-func (f *flat[T]) measurePiece(i int, c piece) {
+func (f *flat[T]) measurePiece(c piece) {
 	scratch := <-f.before
 	old, now := scratch[:c.to-c.from], f.vec.Values[c.from:c.to]
 	copy(old, now)
-	f.valueSq[i] = kernel.SumSquares(old)
-	f.updatePiece(i, c)
+	f.valueSq[c.index] = kernel.SumSquares(old)
+	f.updatePiece(c)
 	kernel.Sub(old, now, old)
-	f.deltaSq[i] = kernel.SumSquares(old)
+	f.deltaSq[c.index] = kernel.SumSquares(old)
 	f.before <- scratch
 }
 
@@ -160,11 +182,22 @@ func (f *flat[T]) update(t int, lr, clip float64, measure bool) {
 	f.do(f.tasks.update)
 }
 
-// byParam adds the sums of pieces to sums of parameters.
-func (f *flat[T]) byParam(dst, bySquares []float64) {
+// gradSquares is Σ g² of every parameter.
+func (f *flat[T]) gradSquares(dst []float64) {
+	f.do(f.tasks.gradNorms)
+	byParam(dst, f.unmeasured, f.gradSq)
+	for i, parts := range f.measured {
+		for _, sq := range parts {
+			dst[i] += sq
+		}
+	}
+}
+
+// byParam adds what was found for pieces to sums of parameters.
+func byParam(dst []float64, of []piece, found []float64) {
 	clear(dst)
-	for i, c := range f.all {
-		dst[c.param] += bySquares[i]
+	for _, c := range of {
+		dst[c.param] += found[c.index]
 	}
 }
 

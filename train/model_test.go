@@ -35,6 +35,7 @@ type op struct {
 	f32   func(c *graph.Call)
 	f64   func(c *graph.Call)
 	fixed int // operands from here on have no gradient; 0: all have one
+	sums  int // the result whose squares it adds up, in two parts; 0: none
 }
 
 func (o *op) String() string                                { return o.name }
@@ -43,7 +44,23 @@ func (o *op) Grad(in, _, dout []*graph.Node) []*graph.Node  { return o.grad(in, 
 func (o *op) Fixed(operand int) bool                        { return o.fixed > 0 && operand >= o.fixed }
 func (o *op) Bind(c *graph.Call) []graph.Task {
 	run := graph.Typed(c, o.f32, o.f64)
+	if o.sums > 0 {
+		compute, measure := run, graph.Typed(c, halves[float32], halves[float64])(c, o.sums)
+		run = func(c *graph.Call) { compute(c); measure() }
+	}
 	return []graph.Task{{Parts: 1, Run: func(int, *graph.Worker) { run(c) }}}
+}
+
+// halves leaves the squares of both halves of a result.
+func halves[T graph.Float](c *graph.Call, result int) func() {
+	squares := c.Squares(result, 2)
+	return func() {
+		clear(squares)
+		x := graph.Slice[T](c.Out(result))
+		for i, v := range x {
+			squares[2*i/len(x)] += float64(v) * float64(v)
+		}
+	}
 }
 
 func sameAs(operands ...int) func([]graph.Shape) []graph.Shape {
@@ -93,7 +110,7 @@ func block(l int) *op {
 	return &op{
 		name: fmt.Sprint("block ", l), fixed: 3, infer: sameAs(0),
 		grad: func(in, dout []*graph.Node) []*graph.Node {
-			d := &op{name: fmt.Sprint("d block ", l), infer: sameAs(0, 1, 2), grad: noGrad,
+			d := &op{name: fmt.Sprint("d block ", l), infer: sameAs(0, 1, 2), grad: noGrad, sums: 1,
 				f32: func(c *graph.Call) { blockGrad[float32](c, l) }, f64: func(c *graph.Call) { blockGrad[float64](c, l) }}
 			return append(graph.Apply(d, in[0], in[1], in[2], in[3], dout[0]), nil)
 		},

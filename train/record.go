@@ -5,8 +5,7 @@ import "ablate/train/metrics"
 // gradNorm measures the gradient of every parameter and gives the norm of the
 // whole.
 func (t *trainer[T]) gradNorm() float64 {
-	t.flat.do(t.flat.tasks.gradNorms)
-	t.flat.byParam(t.norms.grad, t.flat.gradSq)
+	t.flat.gradSquares(t.norms.grad)
 	return t.norms.total.of(t.norms.grad)
 }
 
@@ -14,7 +13,7 @@ func (t *trainer[T]) gradNorm() float64 {
 // so on its way.
 func (t *trainer[T]) measureValues() {
 	t.flat.do(t.flat.tasks.valueNorms)
-	t.flat.byParam(t.norms.value, t.flat.valueSq)
+	byParam(t.norms.value, t.flat.all, t.flat.valueSq)
 }
 
 // record writes the rows of a step, counts it unless it ends the run, and tells
@@ -23,8 +22,8 @@ func (t *trainer[T]) record(row *metrics.Step, probe, updated bool) error {
 	t.pause.Store(true)
 	defer t.pause.Store(false)
 	if probe && updated {
-		t.flat.byParam(t.norms.value, t.flat.valueSq)
-		t.flat.byParam(t.norms.delta, t.flat.deltaSq)
+		byParam(t.norms.value, t.flat.all, t.flat.valueSq)
+		byParam(t.norms.delta, t.flat.all, t.flat.deltaSq)
 		row.UpdateRatio = updateRatio(t.norms.total.of(t.norms.delta), t.norms.total.of(t.norms.value))
 	}
 	if t.job.Sink != nil {

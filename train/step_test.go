@@ -2,12 +2,14 @@ package train
 
 import (
 	"crypto/sha256"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"ablate/graph"
+	"ablate/ops/kernel"
 	"ablate/train/metrics"
 )
 
@@ -31,7 +33,7 @@ func TestStepAllocations(t *testing.T) {
 	for range 5 { // past the probe after warm-up
 		turn()
 	}
-	do := testing.AllocsPerRun(100, func() { job.Model.Team.Do(len(tr.flat.parts), func(int) {}) })
+	do := testing.AllocsPerRun(100, func() { job.Model.Team.Do(tr.flat.tasks.update.parts, func(int) {}) })
 	if got := testing.AllocsPerRun(100, turn); got > 3*do { // adding micro-batches, norms, update
 		t.Errorf("%v allocations a step, of which Team.Do makes 3·%v", got, do)
 	}
@@ -85,6 +87,37 @@ func TestFlatWorkIsTheSameForAnyTeam(t *testing.T) {
 	}
 }
 
+// TestGradientSquares: what the program has measured of its gradients stands for them, but not for sums of
+// micro-batches, nor for what it does not measure.
+func TestGradientSquares(t *testing.T) {
+	for _, micros := range []int{1, 3} {
+		job := testJob[float32](t)
+		job.Config.Accumulate = micros
+		tr, err := newTrainer(&job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.gradient.compute(0, false); err != nil {
+			t.Fatal(err)
+		}
+		tr.gradNorm()
+		byProgram := 0
+		for i, s := range tr.flat.specs {
+			if tr.flat.measured[i] != nil {
+				byProgram++
+			}
+			from, to := job.Model.Params.Span(s.Name)
+			want := kernel.SumSquares(tr.flat.vec.Grads[from:to])
+			if got := tr.norms.grad[i]; want == 0 || math.Abs(got/want-1) > 1e-12 {
+				t.Errorf("%d micro-batches: Σ g² of %s is %v, want %v", micros, s.Name, got, want)
+			}
+		}
+		if want := map[int]int{1: testBlocks, 3: 0}[micros]; byProgram != want {
+			t.Errorf("%d micro-batches: %d gradients measured by the program, want %d", micros, byProgram, want)
+		}
+	}
+}
+
 func normal32(r *rand.Rand, x []float32) {
 	for i := range x {
 		x[i] = float32(r.NormFloat64())
@@ -93,12 +126,16 @@ func normal32(r *rand.Rand, x []float32) {
 
 func TestPieces(t *testing.T) {
 	p := largeParams(t)
-	all, parts := pieces(p)
+	all := pieces(p)
+	parts := inParts(all)
 	if flat := slices.Concat(parts...); !slices.Equal(flat, all) {
 		t.Error("the parts are not the pieces")
 	}
 	covered := make([]int, len(p.Values()))
-	for _, c := range all {
+	for i, c := range all {
+		if c.index != i {
+			t.Errorf("piece %d has the number %d", i, c.index)
+		}
 		from, to := p.Span(p.Specs()[c.param].Name)
 		if c.from < from || c.to > to || c.from >= c.to || c.to-c.from > pieceLen {
 			t.Errorf("piece %+v of a parameter at [%d, %d)", c, from, to)

@@ -103,7 +103,7 @@ func (x *modelRun[T]) compareGradients() {
 	for i, s := range x.params.Specs() {
 		g := numbers(x.params.Grad(s.Name))
 		worsen(&r.MaxGradErr, r.compare("gradient of "+s.Name, g, x.slice(f.grads, i), x.lim.grads))
-		q := squares(g)
+		q := x.gradSquares(x.prog, s.Name)
 		param[x.parts[i].name] += q
 		total += q
 		if s.Layer >= 0 {
@@ -129,6 +129,18 @@ func (x *modelRun[T]) compareGradients() {
 	r.compare("param_grad_norms", got, want, x.lim.paramNorms)
 	worsen(&r.LayerGradNormErr, r.compare("layer_grad_norms", layer, f.layerNorms, x.lim.norms))
 	worsen(&r.LayerGradNormErr, r.compare("total_grad_norm", []float64{math.Sqrt(total)}, []float64{f.totalNorm}, x.lim.norms))
+}
+
+// gradSquares is Σ g² of a parameter as a training run takes it: from the program, if that measures it.
+func (x *modelRun[T]) gradSquares(p *graph.Program, param string) (sum float64) {
+	parts := p.GradSquares(param)
+	if parts == nil {
+		return kernel.SumSquares(x.params.Grad(param))
+	}
+	for _, q := range parts {
+		sum += q
+	}
+	return sum
 }
 
 // compareStream compares the residual stream and its gradient at every block.
@@ -171,6 +183,10 @@ func (x *modelRun[T]) compareWithoutLogits(m *nn.Model, team *graph.Team) error 
 	}
 	if !slices.Equal(x.params.Grads(), want) {
 		x.r.problem("gradients: other bytes where the logits are no output")
+	}
+	for _, s := range x.params.Specs() {
+		got, want := x.gradSquares(prog, s.Name), squares(numbers(x.params.Grad(s.Name)))
+		x.r.compare("squares of the gradient of "+s.Name, []float64{got}, []float64{want}, bound{rel: 1e-12})
 	}
 	return nil
 }

@@ -18,6 +18,20 @@ const (
 // SumSquares returns Σ x², added in float64, in an order that depends on len(x) alone.
 func SumSquares[T Float](x []T) float64 { return reduce(reduceSquares, x, x) }
 
+// SumSquaresRows is Σ x² over rows of cols elements that are ld apart, added in float64, in an order that depends on
+// these three alone.
+func SumSquaresRows[T Float](x []T, rows, cols, ld int) float64 {
+	checkMatrix("SumSquaresRows", "x", len(x), rows, cols, ld)
+	if cols == ld {
+		return SumSquares(x[:rows*cols])
+	}
+	var s [lanes]float64
+	for i := range rows {
+		addReduction(reduceSquares, &s, x[i*ld:i*ld+cols], x[i*ld:])
+	}
+	return fold(&s)
+}
+
 // narrowRun is the number of elements whose squares are added in float32, before such sums are added in float64;
 // narrowLanes divides it.
 const (
@@ -54,8 +68,14 @@ func Dot[T Float](a, b []T) float64 { return reduce(reduceDot, a, b[:len(a)]) }
 // of two float32 numbers is exact in float64, so that fused additions make no difference.
 func reduce[T Float](kind reduction, x, y []T) float64 {
 	var s [lanes]float64
+	addReduction(kind, &s, x, y)
+	return fold(&s)
+}
+
+// addReduction adds to partial sums.
+func addReduction[T Float](kind reduction, s *[lanes]float64, x, y []T) {
 	n := len(x) &^ (lanes - 1)
-	if n == 0 || !isFloat32[T]() || !sumVector(kind, &s, as32(x[:n]), as32(y[:n])) {
+	if n == 0 || !isFloat32[T]() || !sumVector(kind, s, as32(x[:n]), as32(y[:n])) {
 		n = 0
 	}
 	for i := n; i < len(x); i++ {
@@ -65,7 +85,6 @@ func reduce[T Float](kind reduction, x, y []T) float64 {
 		}
 		s[i%lanes] += a * b
 	}
-	return fold(&s)
 }
 
 // fold adds partial sums in halves.

@@ -98,6 +98,33 @@ func TestReductions(t *testing.T) {
 	}
 }
 
+// TestSumSquaresRows: rows with gaps, and without, of any width; what lies in the gaps is not read.
+func TestSumSquaresRows(t *testing.T) {
+	var first []float64
+	onEachPath(t, func(t *testing.T) {
+		var got []float64
+		for _, cols := range append([]int{0}, ragged...) {
+			for _, gap := range []int{0, 3} {
+				const rows = 5
+				x, want := normals[float32](uint64(cols), rows*(cols+gap)), 0.0
+				for i := range x {
+					if col := i % (cols + gap); col >= cols {
+						x[i] = float32(math.NaN())
+					} else {
+						want += float64(x[i]) * float64(x[i])
+					}
+				}
+				got = append(got, SumSquaresRows(x, rows, cols, cols+gap))
+				near(t, "Σx² of rows", got[len(got)-1:], []float64{want}, 1e-13, 0)
+			}
+		}
+		if first == nil {
+			first = got
+		}
+		same(t, "Σx² of rows on all paths", got, first)
+	})
+}
+
 // TestSumSquaresNarrow: the sum has a float32's precision, whatever the size of the elements and wherever a run of
 // them ends, also where all are equal and their roundings go one way; a number that is not finite shows.
 func TestSumSquaresNarrow(t *testing.T) {
