@@ -111,10 +111,8 @@ func (s *vectorProduct) block(i0, i1, k0, kc int) {
 	a, lda := s.blockA(i0, rows, k0, kc)
 	t.rewindA = 16*4*lda - 64
 	t.k, t.lda, t.ldc, t.ldd = kc, 4*lda, 4*s.ldc, 4*s.e.LdAddend
+	far := kc >= farK
 	t.fetchC = 0
-	if kc >= farK {
-		t.fetchC = 1
-	}
 	for j := s.n0; j < s.n1; j += PanelWidth {
 		w := min(PanelWidth, s.n1-j)
 		b, ldb := s.panel(j, w, k0, kc, rows)
@@ -129,6 +127,10 @@ func (s *vectorProduct) block(i0, i1, k0, kc int) {
 				t.nextB = 4 * (s.k*PanelWidth - h)
 			}
 			s.epilogue(k0 == 0, i0, j+h)
+			if far {
+				s.lookRight(rows, j+h)
+			}
+			s.lookAhead()
 			s.tiles()
 		}
 	}
@@ -172,8 +174,8 @@ func (s *vectorProduct) epilogue(first bool, i, j int) {
 	}
 }
 
+// tiles computes t.big and t.small tiles of the column.
 func (s *vectorProduct) tiles() {
-	s.lookAhead()
 	switch wide := s.rows == tileRows512; {
 	case wide && s.transposed:
 		tilesT512(&s.t)
