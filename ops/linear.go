@@ -90,8 +90,13 @@ func (o linear) Bind(c *graph.Call) []graph.Task {
 	return graph.Typed(c, bindLinear[float32], bindLinear[float64])(c, o)
 }
 
-// packGroup is the number of panels of a weight that one part packs.
-const packGroup = 4
+const (
+	// packGroup is the number of panels of a weight that one part packs.
+	packGroup = 4
+	// pastCaches is the size in bytes of a weight whose panels are not in the second-level cache any more when they are
+	// read, a phase later.
+	pastCaches = 1 << 20
+)
 
 func bindLinear[T graph.Float](c *graph.Call, o linear) []graph.Task {
 	x, w := c.In(0), c.In(1)
@@ -116,13 +121,16 @@ func bindLinear[T graph.Float](c *graph.Call, o linear) []graph.Task {
 func packWeight[T graph.Float](c *graph.Call, w *graph.Buffer) (packed *graph.Buffer, pack graph.Task) {
 	out, in := w.Shape()[0], w.Shape()[1]
 	packed = c.Scratch(kernel.PackedLen(in, out))
-	panels := blocks(out, kernel.PanelWidth)
+	panels, packT := blocks(out, kernel.PanelWidth), kernel.PackT[T]
+	if 4*out*in >= pastCaches {
+		packT = kernel.PackTPast[T]
+	}
 	return packed, graph.Task{
 		Parts: blocks(panels, packGroup),
 		Reads: []*graph.Buffer{w}, Writes: []*graph.Buffer{packed},
 		Run: func(part int, _ *graph.Worker) {
 			p0 := part * packGroup
-			kernel.PackT(graph.Slice[T](packed), graph.Slice[T](w), in, in, out, p0, min(p0+packGroup, panels))
+			packT(graph.Slice[T](packed), graph.Slice[T](w), in, in, out, p0, min(p0+packGroup, panels))
 		},
 	}
 }

@@ -256,7 +256,7 @@ func (s *vectorProduct) panel(j, w, k0, kc, rows int) (*float32, int) {
 	_, dst := s.buffers()
 	dst = dst[:kc*PanelWidth]
 	if s.layout == byColumns {
-		packCols(dst, s.b[j*s.ldb+k0:], s.ldb, kc, w)
+		packCols(dst, s.b[j*s.ldb+k0:], s.ldb, kc, w, false)
 	} else {
 		packRows(dst, s.b[k0*s.ldb+j:], s.ldb, kc, w)
 	}

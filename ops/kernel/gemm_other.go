@@ -6,7 +6,7 @@ func mulVector(*product[float32]) bool { return false }
 
 func packRowsVector(dst, b []float32, ldb, k int) bool { return false }
 
-func packColsVector(dst, b []float32, ldb, k, w int) (j, k0 int) { return 0, 0 }
+func packColsVector(dst, b []float32, ldb, k, w int, past bool) (j, k0 int) { return 0, 0 }
 
 func touch([]float32) {}
 

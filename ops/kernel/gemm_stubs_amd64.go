@@ -25,6 +25,12 @@ func packRows512(dst *float32, src *float32, ld int, k int)
 //go:noescape
 func packCols512(dst *float32, src *float32, ld int, blocks int)
 
+// packColsPast512 transposes a strip of as many rows as a vector has lanes, ld bytes apart and blocks
+// vectors long, into as many columns of a panel at a cache line, past the caches.
+//
+//go:noescape
+func packColsPast512(dst *float32, src *float32, ld int, blocks int)
+
 // packTile512 transposes a strip as packCols512 does, times scale, into as many columns of a tile.
 //
 //go:noescape

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 // forms are the five ways to multiply. B is given as [k,n] and brought to the form's own layout.
@@ -261,8 +262,23 @@ func TestPack(t *testing.T) {
 					t.Fatalf("k=%d n=%d: B(%d,%d) packed as %v by rows, %v by columns, want %v", k, n, i, j, v, cols[x], want)
 				}
 			}
+			for _, off := range []int{0, 1} { // from the start of a cache line
+				past := atLine(len(cols) + off + 1)[off:]
+				past[len(cols)] = -1
+				PackTPast(past[:len(cols)], bt, k, k, n, 0, panels(n))
+				if !slices.Equal(past[:len(cols)], cols) || past[len(cols)] != -1 {
+					t.Fatalf("k=%d n=%d, %d behind a cache line: past the caches B is packed differently", k, n, off)
+				}
+			}
 		}
 	})
+}
+
+// atLine is n elements from the start of a cache line on.
+func atLine(n int) []float32 {
+	x := make([]float32, n+15)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(x)))%64) / 4
+	return x[skip : skip+n]
 }
 
 func TestBlockK(t *testing.T) {

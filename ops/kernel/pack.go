@@ -30,8 +30,18 @@ func PackN[T Float](dst, b []T, ldb, k, n, p0, p1 int) {
 // PackT packs panels [p0,p1) of Bᵀ for B [n,k] to their places in dst, which holds PackedLen(k, n)
 // elements: a weight stored [out,in] becomes the right-hand side of y = x·Wᵀ.
 func PackT[T Float](dst, b []T, ldb, k, n, p0, p1 int) {
-	checkMatrix("PackT", "b", len(b), n, k, ldb)
-	checkPanels("PackT", len(dst), k, n, p0, p1)
+	packT("PackT", dst, b, ldb, k, n, p0, p1, false)
+}
+
+// PackTPast is PackT for panels that leave the caches before they are read: where it can, it writes past those, so
+// that memory is not fetched to be overwritten, and nothing has to make room.
+func PackTPast[T Float](dst, b []T, ldb, k, n, p0, p1 int) {
+	packT("PackTPast", dst, b, ldb, k, n, p0, p1, true)
+}
+
+func packT[T Float](name string, dst, b []T, ldb, k, n, p0, p1 int, past bool) {
+	checkMatrix(name, "b", len(b), n, k, ldb)
+	checkPanels(name, len(dst), k, n, p0, p1)
 	if k == 0 {
 		return
 	}
@@ -40,9 +50,11 @@ func PackT[T Float](dst, b []T, ldb, k, n, p0, p1 int) {
 		panel, w := dst[j*k:(j+PanelWidth)*k], min(PanelWidth, n-j)
 		if ldb == k && k <= shortRow && isFloat32[T]() {
 			touch(as32(b[j*k : (j+w)*k]))
-			touch(as32(panel))
+			if !past {
+				touch(as32(panel))
+			}
 		}
-		packCols(panel, b[j*ldb:], ldb, k, w)
+		packCols(panel, b[j*ldb:], ldb, k, w, past)
 	}
 }
 
@@ -70,10 +82,10 @@ func packRows[T Float](dst, b []T, ldb, k, w int) {
 }
 
 // packCols fills one panel from w rows of k elements, which become its columns.
-func packCols[T Float](dst, b []T, ldb, k, w int) {
+func packCols[T Float](dst, b []T, ldb, k, w int, past bool) {
 	j, k0 := 0, 0
 	if isFloat32[T]() {
-		j, k0 = packColsVector(as32(dst), as32(b), ldb, k, w)
+		j, k0 = packColsVector(as32(dst), as32(b), ldb, k, w, past)
 	}
 	packColsPart(dst, b, ldb, 0, j, k0, k)
 	packColsPart(dst, b, ldb, j, w, 0, k)

@@ -15,8 +15,9 @@ func packRowsVector(dst, b []float32, ldb, k int) bool {
 	return true
 }
 
-// packColsVector packs as many whole vectors as fit: columns [0,j) up to row k0 of the panel.
-func packColsVector(dst, b []float32, ldb, k, w int) (j, k0 int) {
+// packColsVector packs as many whole vectors as fit: columns [0,j) up to row k0 of the panel; past says that the panel
+// is not read soon.
+func packColsVector(dst, b []float32, ldb, k, w int, past bool) (j, k0 int) {
 	lanes := 16
 	if active != pathAVX512 {
 		lanes = 8
@@ -25,11 +26,15 @@ func packColsVector(dst, b []float32, ldb, k, w int) (j, k0 int) {
 	if active < pathAVX2 || blocks == 0 {
 		return 0, 0
 	}
+	past = past && uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%lineBytes == 0
 	for ; j+lanes <= w; j += lanes {
-		if lanes == 16 {
-			packCols512(&dst[j], &b[j*ldb], 4*ldb, blocks)
-		} else {
+		switch {
+		case lanes == 8:
 			packCols256(&dst[j], &b[j*ldb], 4*ldb, blocks)
+		case past:
+			packColsPast512(&dst[j], &b[j*ldb], 4*ldb, blocks)
+		default:
+			packCols512(&dst[j], &b[j*ldb], 4*ldb, blocks)
 		}
 	}
 	return j, blocks * lanes

@@ -66,14 +66,22 @@ func (s *isa) packPieces() {
 	c.RET()
 }
 
-// packCols emits the transposition of one vector's length of rows into a panel's columns.
+// packCols emits the transposition of one vector's length of rows into a panel's columns. AVX-512 fills whole cache
+// lines, and has a second form whose stores pass the caches by.
 func (s *isa) packCols() {
-	name := "packCols" + s.name
-	function(s.c, name, "func(dst, src *float32, ld, blocks int)",
-		name+" transposes a strip of as many rows as a vector has lanes, ld bytes apart and blocks",
-		"vectors long, into as many columns of a panel.")
-	s.strip(panelBytes, nil)
+	emit := func(name, how string, store func(x, m operand.Op), end func()) {
+		function(s.c, name, "func(dst, src *float32, ld, blocks int)",
+			name+" transposes a strip of as many rows as a vector has lanes, ld bytes apart and blocks",
+			"vectors long, into as many columns of a panel"+how)
+		s.strip(panelBytes, nil, store, end)
+	}
+	emit("packCols"+s.name, ".", s.storeVector, func() {})
+	if s.wide() {
+		emit("packColsPast"+s.name, " at a cache line, past the caches.", s.c.VMOVNTPS, s.c.SFENCE)
+	}
 }
+
+func (s *isa) storeVector(x, m operand.Op) { s.c.VMOVUPS(x, m) }
 
 // packTile emits the same for a panel of attention's tiles, every element multiplied by scale.
 func (s *isa) packTile() {
@@ -90,12 +98,12 @@ func (s *isa) packTile() {
 		for _, x := range r {
 			s.c.VMULPS(factor, x, x)
 		}
-	})
+	}, s.storeVector, func() {})
 }
 
 // strip emits the body of a function that transposes a strip into rows that are stride bytes apart. What
-// is to happen to a block of them, or nil, comes before they are stored.
-func (s *isa) strip(stride int, then func([]reg.VecPhysical)) {
+// is to happen to a block of them, or nil, comes before they are stored; end comes after all.
+func (s *isa) strip(stride int, then func([]reg.VecPhysical), store func(x, m operand.Op), end func()) {
 	c, n := s.c, s.bytes/4
 	c.Pragma("noescape")
 	c.Load(c.Param("dst"), reg.RDI)
@@ -126,12 +134,13 @@ func (s *isa) strip(stride int, then func([]reg.VecPhysical)) {
 		then(s.regs[:n])
 	}
 	for i := 0; i < n; i++ {
-		c.VMOVUPS(s.regs[i], at(reg.RDI, stride*i))
+		store(s.regs[i], at(reg.RDI, stride*i))
 	}
 	c.ADDQ(operand.I32(stride*n), reg.RDI)
 	c.ADDQ(operand.Imm(uint64(s.bytes)), reg.RSI)
 	c.DECQ(reg.RCX)
 	c.JNZ(operand.LabelRef("loop"))
+	end()
 	c.VZEROUPPER()
 	c.RET()
 }
