@@ -12,15 +12,8 @@ import (
 
 func attested(t *testing.T, cfg Config) (*Model, *graph.Graph, Attestation) {
 	t.Helper()
-	c, err := cfg.Resolve(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := m.Eval(graph.Float32, 1, c.Context)
+	m := modelOf(t, cfg)
+	g, err := m.Eval(graph.Float32, 1, m.cfg.Context)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,16 +24,9 @@ func TestSameBytesWithLogitsInBlocks(t *testing.T) {
 	team := graph.NewTeam(2)
 	defer team.Close()
 	for _, v := range append(variants(), capped, tied) {
-		cfg, err := v.cfg.Resolve(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := modelOf(t, v.cfg)
 		for _, build := range []func(graph.Dtype, int, int, ...Option) (*graph.Graph, error){m.Train, m.Eval} {
-			g, err := build(graph.Float32, batch, cfg.Context)
+			g, err := build(graph.Float32, batch, m.cfg.Context)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,15 +49,8 @@ func TestProgramsMeasureGradients(t *testing.T) {
 	tied := variant{"long, tied", with(func(c *Config) { c.Context, c.Layers, c.Embedding.Tied = 300, 1, true })}
 	for _, v := range append(variants(), tied) {
 		t.Run(v.name, func(t *testing.T) {
-			cfg, err := v.cfg.Resolve(0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g, err := m.Train(graph.Float64, batch, cfg.Context)
+			m := modelOf(t, v.cfg)
+			g, err := m.Train(graph.Float64, batch, m.cfg.Context)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,14 +23,7 @@ func coordinates(t *testing.T, d, steps int, kind string) activations {
 	cfg := Default()
 	cfg.Layers, cfg.DModel, cfg.Heads, cfg.DFF, cfg.Context, cfg.Vocab = 2, d, d/16, AutoInt(4*d), 32, 64
 	cfg.Activation, cfg.Parametrization.Kind = "gelu", kind
-	cfg, err := cfg.Resolve(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := modelOf(t, cfg)
 	widths := map[string]int{}
 	g, err := graph.Build(graph.Float32, func(s *graph.Scope) {
 		n := &net{cfg: &m.cfg, root: s, shared: map[string]*graph.Node{}}

@@ -23,7 +23,8 @@ type runner[T graph.Float] struct {
 
 const batch = 2
 
-func newRunner[T graph.Float](t testing.TB, cfg Config, workers, rows int) *runner[T] {
+// modelOf builds the model of a configuration, its automatic values filled in.
+func modelOf(t testing.TB, cfg Config) *Model {
 	t.Helper()
 	c, err := cfg.Resolve(0)
 	if err != nil {
@@ -33,7 +34,13 @@ func newRunner[T graph.Float](t testing.TB, cfg Config, workers, rows int) *runn
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := m.Train(graph.DtypeOf[T](), rows, c.Context, WithLogits())
+	return m
+}
+
+func newRunner[T graph.Float](t testing.TB, cfg Config, workers, rows int) *runner[T] {
+	t.Helper()
+	m := modelOf(t, cfg)
+	g, err := m.Train(graph.DtypeOf[T](), rows, m.cfg.Context, WithLogits())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (o linear) Bind(c *graph.Call) []graph.Task {
 const (
 	// packGroup is the number of panels of a weight that one part packs.
 	packGroup = 4
-	// pastCaches is the size in bytes of a weight whose panels are not in the second-level cache any more when they are
+	// pastCaches is the size in bytes of a float32 weight whose panels are not in the second-level cache any more when they are
 	// read, a phase later.
 	pastCaches = 1 << 20
 )

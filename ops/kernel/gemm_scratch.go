@@ -17,11 +17,14 @@ type scratch struct {
 	f32 []float32 // on a cache line
 }
 
-var scratchPool = sync.Pool{New: func() any {
-	s := make([]float32, scratchLen+64/4)
+var scratchPool = sync.Pool{New: func() any { return &scratch{f32: atLine(scratchLen)} }}
+
+// atLine is n elements from the start of a cache line on.
+func atLine(n int) []float32 {
+	s := make([]float32, n+64/4)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s)))%64) / 4
-	return &scratch{f32: s[skip : skip+scratchLen]}
-}}
+	return s[skip : skip+n]
+}
 
 func getScratch() *scratch  { return scratchPool.Get().(*scratch) }
 func putScratch(s *scratch) { scratchPool.Put(s) }

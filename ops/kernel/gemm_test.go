@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 )
 
 // forms are the five ways to multiply. B is given as [k,n] and brought to the form's own layout.
@@ -272,13 +271,6 @@ func TestPack(t *testing.T) {
 			}
 		}
 	})
-}
-
-// atLine is n elements from the start of a cache line on.
-func atLine(n int) []float32 {
-	x := make([]float32, n+15)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(x)))%64) / 4
-	return x[skip : skip+n]
 }
 
 func TestBlockK(t *testing.T) {
