@@ -28,8 +28,8 @@ test: ## run all tests and say how many ran
 race: ## run the tests of the concurrent packages under the race detector (needs a C compiler)
 	@CGO_ENABLED=1 go test -race -short -json ./graph/... ./ops/... ./train/... ./experiments/sweep/... | go run ./cmd/testsum
 
-fuzz: ## fuzz every parser for a short while each (FUZZTIME=5s)
-	@./.ci/fuzz $${FUZZTIME:-5s}
+fuzz: ## fuzz every parser with a number of inputs each (FUZZ=20000x)
+	@./.ci/fuzz $${FUZZ:-20000x}
 
 crash: ## kill a run at random, resume it, compare its bytes with an undisturbed one (CRASH_TIME=2m)
 	@CRASH_TIME=$${CRASH_TIME:-2m} go test ./cmd -run '^TestCrash$$' -count=1 -v -timeout 0
