@@ -3,10 +3,10 @@ package cmd
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ablate/experiments/config"
 	"ablate/experiments/sweep"
@@ -91,15 +91,17 @@ func TestSizes(t *testing.T) {
 			if value == "0" && slices.Contains(mayBeZero, key) && !slices.Contains(otherSource, key) {
 				continue
 			}
-			begun := time.Now()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			code, _, stderr := w.run("config", "print", "run.yaml", key+"="+value)
 			fine := code == exitDone && value[0] != '-' && value != "0"
 			refused := code == exitUsage && strings.Contains(stderr, key+"="+value) && len(stderr) < 1000
 			if !fine && !refused && code != exitData {
 				t.Errorf("%s=%s ends with %d: %s", key, value, code, stderr)
 			}
-			if d := time.Since(begun); d > 2*time.Second {
-				t.Errorf("%s=%s took %v", key, value, d)
+			runtime.ReadMemStats(&after)
+			if used := after.TotalAlloc - before.TotalAlloc; used > 4<<20 {
+				t.Errorf("%s=%s allocates %d bytes", key, value, used)
 			}
 		}
 	}

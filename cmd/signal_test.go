@@ -137,11 +137,18 @@ func TestTwoSignalsStopAtOnce(t *testing.T) {
 // save, and nothing to wait for.
 func TestSignalBeforeTraining(t *testing.T) {
 	w := newWorkbench(t)
-	if err := syscall.Mkfifo(filepath.Join(w.dir, "pipe.yaml"), 0o666); err != nil {
+	if err := syscall.Mkfifo("pipe.yaml", 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p := w.start("train", "pipe.yaml") // waits for somebody to write it
-	time.Sleep(300 * time.Millisecond)
+	p := w.start("train", "pipe.yaml")
+	pipe := -1 // the end to write to, which there is as soon as somebody reads
+	for begun := time.Now(); pipe < 0; time.Sleep(time.Millisecond) {
+		var err error
+		if pipe, err = syscall.Open("pipe.yaml", syscall.O_WRONLY|syscall.O_NONBLOCK, 0); err != nil && time.Since(begun) > time.Minute {
+			t.Fatalf("it never reads: %v", err)
+		}
+	}
+	defer syscall.Close(pipe)
 	p.Process.Signal(syscall.SIGTERM)
 	if code := p.code(); code != 128+int(syscall.SIGTERM) {
 		t.Errorf("it ends with %d: %s", code, p.stderr.String())
