@@ -209,7 +209,8 @@ func (c *Config) validateTotal(p *problems) {
 	}
 }
 
-// Unread lists the keys that the chosen variants do not read.
+// Unread lists the keys that the chosen variants do not read, with the reason where
+// that is not the kind beside the key.
 func (c Config) Unread() []string {
 	var keys []string
 	unread := func(key string, read bool) {
@@ -219,21 +220,23 @@ func (c Config) Unread() []string {
 	}
 	if in := Inits[string(c.Init.Kind)]; in != nil {
 		unread("init.std", in.Std)
-		unread("init.position_std", in.PositionStd > 0 && c.learnsPositions())
+		unread("init.position_std", in.PositionStd > 0)
+		unread("init.position_std: no position is learned", in.PositionStd == 0 || c.learnsPositions())
 		unread("init.zero_out", !in.Zero)
 	}
 	unread("parametrization.base_width", c.Parametrization.Kind == MuP)
-	gains := c.qkNormed()
+	normed, gains := c.qkNormed(), true
 	if n := Norms[string(c.Norm.Kind)]; n != nil {
-		unread("norm.eps", n.Eps || c.qkNormed())
+		unread("norm.eps", n.Eps || normed)
 		unread("norm.alpha", n.Alpha)
-		gains = gains && c.Attention.QKNormGain.or(!n.Plain) == Yes
+		gains = c.Attention.QKNormGain.or(!n.Plain) == Yes
 	}
-	unread("attention.qk_norm_1p", gains)
-	unread("attention.qk_norm_gain", c.qkNormed())
+	unread("attention.qk_norm_1p: queries and keys are not normalised", normed)
+	unread("attention.qk_norm_1p: norms of queries and keys have no gain", gains || !normed)
+	unread("attention.qk_norm_gain: queries and keys are not normalised", normed)
 	if c.Norm.Kind == "none" {
-		unread("final_norm", false)
-		unread("embedding.norm", false)
+		unread("final_norm: norm.kind is none", false)
+		unread("embedding.norm: norm.kind is none", false)
 	}
 	return keys
 }

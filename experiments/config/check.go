@@ -96,13 +96,16 @@ func hasKey(t reflect.Type, path string) bool {
 // is said about them already.
 func (d *decoder) unread(n *node, path string, v reflect.Value, keys []string) {
 	for _, key := range keys {
+		key, why, given := strings.Cut(key, ": ")
 		set, pos := n.locate(key, n.pos)
 		known := slices.ContainsFunc(d.problems, func(p Problem) bool { return p.Path == join(path, key) })
 		if set == nil || !set.explicit() || known {
 			continue
 		}
 		msg := "not read"
-		if kind := kindAround(v, key); kind != "" {
+		if kind := kindAround(v, key); given {
+			msg += ": " + why
+		} else if kind != "" {
 			msg += " by " + kind
 		}
 		d.problems = append(d.problems, Problem{Pos: pos, Path: join(path, key), Msg: msg + "; remove it or choose a variant that reads it"})

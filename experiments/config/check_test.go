@@ -27,7 +27,7 @@ func (o *Outer) Validate() error {
 
 func (o *Outer) Unread() []string {
 	if o.Choice.Kind == "plain" {
-		return []string{"choice.size", "list"}
+		return []string{"choice.size", "list: nothing is listed"}
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func TestChecks(t *testing.T) {
 		{"other: x\nchoice: {kind: plain, size: 1}", "a.yaml:2:23: choice.size: not read by plain; remove it or choose a variant that reads it"},
 		{"other: x\nchoice: {kind: sized, size: -1}", "a.yaml:2:29: choice.size: negative"},
 		{"other: x\nchoice: {size: 1}", "a.yaml:2:1: choice: kind: missing"},
-		{"other: x\nlist: [-1]", "a.yaml:1:1: choice.size: bad with that\na.yaml:2:1: list: not read; remove it or choose a variant that reads it\na.yaml:2:8: list[0]: negative"},
+		{"other: x\nlist: [-1]", "a.yaml:1:1: choice.size: bad with that\na.yaml:2:1: list: not read: nothing is listed; remove it or choose a variant that reads it\na.yaml:2:8: list[0]: negative"},
 		{"other: x\nchoice: {kind: plain, size: -1}", "a.yaml:2:29: choice.size: negative"},
 		{"other: x\nlist: [x]", "a.yaml:2:8: list[0]: x: not an integer"},
 		{"other: x\nchoice: sized\nlist: []", "a.yaml:1:1: nothing to do: list: empty\\ntoo"},

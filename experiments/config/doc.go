@@ -81,6 +81,8 @@ type Validator interface{ Validate() error }
 
 // Unreader is a struct that names the keys, relative to it, that the variant it
 // holds does not read. Setting one is an error; Encode and Canonical leave them out.
+// Where the reason is not the kind around the key, it stands behind it:
+// "norm: nothing is normalised".
 type Unreader interface{ Unread() []string }
 
 // Enumer is a string type whose allowed texts are known only at run time, such as

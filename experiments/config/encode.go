@@ -134,7 +134,8 @@ func (b *builder) structure(n *node, v reflect.Value, path string) *node {
 		}
 	}
 	if self, ok := v.Addr().Interface().(Unreader); ok {
-		for _, key := range self.Unread() {
+		for _, unread := range self.Unread() {
+			key, _, _ := strings.Cut(unread, ": ")
 			n, _ = without(n, key)
 		}
 	}
