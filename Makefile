@@ -26,7 +26,7 @@ test: ## run all tests and say how many ran
 	@go test -json ./... | go run ./cmd/testsum
 
 race: ## run the tests of the concurrent packages under the race detector (needs a C compiler)
-	@CGO_ENABLED=1 go test -race -short -json ./graph/... ./ops/... ./train/... ./experiments/sweep/... | go run ./cmd/testsum
+	@CGO_ENABLED=1 go test -race -short -json ./graph/... ./ops/... ./train/... ./experiments/sweep/... ./cmd/... | go run ./cmd/testsum
 
 fuzz: ## fuzz every parser with a number of inputs each (FUZZ=20000x)
 	@./.ci/fuzz $${FUZZ:-20000x}

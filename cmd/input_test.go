@@ -100,7 +100,7 @@ func TestSizes(t *testing.T) {
 				t.Errorf("%s=%s ends with %d: %s", key, value, code, stderr)
 			}
 			runtime.ReadMemStats(&after)
-			if used := after.TotalAlloc - before.TotalAlloc; used > 4<<20 {
+			if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
 				t.Errorf("%s=%s allocates %d bytes", key, value, used)
 			}
 		}
