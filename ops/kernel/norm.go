@@ -10,7 +10,8 @@ import (
 //	y = (x - m)/sqrt(v + eps) ⊙ w + b,  m = mean(x),  v = mean((x - m)²)
 //
 // w and b are [d]; nil stands for ones and zeros. mean and rstd, [rows], receive m and
-// 1/sqrt(v + eps) for the gradient. y may be x.
+// 1/sqrt(v + eps) for the gradient. y may be x. A row whose v is beyond the largest number
+// becomes NaN, not zero.
 func LayerNorm[T Float](y, x, w, b, mean, rstd []T, rows, d int, eps T) {
 	if d == 0 {
 		return
@@ -137,6 +138,7 @@ func (g *normGrad[T]) gain(i int) T {
 //	y = x/sqrt(mean(x²) + eps) ⊙ w,   or ⊙ (1 + w) with onePlus (Gemma 2024, arXiv:2403.08295)
 //
 // w is [d]; nil stands for a gain of one. rstd, [rows], receives 1/sqrt(mean(x²) + eps). y may be x.
+// A row whose mean square is beyond the largest number becomes NaN, not zero.
 func RMSNorm[T Float](y, x, w, rstd []T, rows, d int, eps T, onePlus bool) {
 	if d == 0 {
 		return
@@ -173,7 +175,8 @@ func RMSNormGrad[T Float](dx, dy, x, w, rstd, dw, addend []T, rows, d int, onePl
 	g.run()
 }
 
-func rsqrt[T Float](x T) T { return T(1 / math.Sqrt(float64(x))) }
+// rsqrt is 1/√x, and NaN for an infinite x: what has overflowed has no finite root.
+func rsqrt[T Float](x T) T { return T(1/math.Sqrt(float64(x))) + (x - x) }
 
 func oneIf[T Float](yes bool) T {
 	if yes {

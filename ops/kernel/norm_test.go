@@ -187,6 +187,42 @@ func wideCase(c *normCase[float32]) *normCase[float64] {
 		y: widen(c.y), dx: widen(c.dx), dw: widen(c.dw), db: widen(c.db), dalpha: widen(c.dalpha), mean: widen(c.mean), rstd: widen(c.rstd)}
 }
 
+// TestNormOverflow: a row whose squares are beyond the largest number has no finite norm. 1/√∞ = 0 would make zeros of it
+// and of its gradient, and a model that has exploded would look as if it had settled.
+func TestNormOverflow(t *testing.T) {
+	onEachPath(t, overflows[float32])
+	overflows[float64](t)
+}
+
+func overflows[T Float](t *testing.T) {
+	huge := T(math.Sqrt(float64(largest[T]())))
+	for _, n := range norms[T]()[:3] { // dyt has no sum
+		for _, d := range ragged[2:] {
+			for r := range 5 {
+				c := newNormCase[T](5, d)
+				for i := range d {
+					c.x[r*d+i] *= 20 * huge
+				}
+				n.forward(c)
+				for i, y := range c.y {
+					if isNaN := math.IsNaN(float64(y)); isNaN != (i/d == r) || math.IsInf(float64(y), 0) {
+						t.Fatalf("%s d=%d: y[%d,%d] is %v with row %d beyond all numbers", n.name, d, i/d, i%d, y, r)
+					}
+				}
+			}
+		}
+	}
+}
+
+// largest is the largest number.
+func largest[T Float]() T {
+	if isFloat32[T]() {
+		return math.MaxFloat32
+	}
+	x := math.MaxFloat64
+	return T(x)
+}
+
 // A norm over rows is the norm over each row, to the bit; in place; and without allocation.
 func TestNormRowsAreIndependent(t *testing.T) {
 	onEachPath(t, func(t *testing.T) {

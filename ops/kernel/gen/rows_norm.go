@@ -66,14 +66,17 @@ func (v *vec) normRows(layer bool) {
 	})
 }
 
-// rstd computes 1/sqrt(s·factor + eps).
+// rstd computes 1/sqrt(s·factor + eps), and NaN where that sum is infinite. What factor held is lost.
 func (v *vec) rstd(s, factor reg.VecPhysical) {
 	c := v.c
 	c.VBROADCASTSS(at(rowArgs, rowEps), v.spare())
 	c.VFMADD213PS(v.spare(), factor, s)
+	nothing := factor
+	c.VSUBPS(s, s, nothing) // 0, or NaN
 	c.VSQRTPS(s, s)
 	c.VBROADCASTSS(v.value(1), v.spare())
 	c.VDIVPS(s, v.spare(), s)
+	c.VADDPS(nothing, s, s)
 }
 
 // gain loads the current columns of the gain, w or 1 + w; without one, w stays.
