@@ -225,8 +225,9 @@ func (a *app) printInspected(cfg sweep.Config, r inspected, params bool) {
 	a.printCache(r.KVCache)
 	s := r.Train
 	a.printf("program       %d calls, %d fused away, %d of the forward pass computed again, %d tasks in %d phases, for %d × %d tokens\n", s.Calls, s.Fused, s.Again, s.Tasks, s.Phases, cfg.Train.Batch, cfg.Model.Context)
+	weights, optimizer := sweep.VectorBytes(cfg, int64(m.Params))
 	a.printf("memory        arena %.1f MB (%.1f MB without reuse), weights with gradients and optimizer %.1f MB\n",
-		float64(s.Arena)/1e6, float64(s.Values)/1e6, float64(m.Params)*16/1e6)
+		float64(s.Arena)/1e6, float64(s.Values)/1e6, float64(weights+optimizer)/1e6)
 	if !params {
 		return
 	}

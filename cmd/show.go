@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -79,8 +80,12 @@ func (a *app) showRun(e *results.Experiment, r *results.Run) error {
 			return err
 		}
 	}
-	a.printf("\ntraining loss, %d steps a column\n", max(curves.Width, 1))
-	a.printf("%s", chart(curves.Train, chartWidth, chartHeight, false))
+	columns := curves
+	for len(columns.Train) > chartWidth {
+		columns = columns.Widened(2 * columns.Width)
+	}
+	a.printf("\ntraining loss, %s\n", stepsAColumn(columns))
+	a.printf("%s", chart(columns.Train, chartHeight))
 	if len(curves.Val) > 0 {
 		a.printf("\nvalidation\n")
 		for _, s := range curves.Val {
@@ -88,7 +93,7 @@ func (a *app) showRun(e *results.Experiment, r *results.Run) error {
 		}
 	}
 	if len(block.Values) > 0 {
-		a.printf("\ngradient norm of every block at step %d, before clipping\n", block.Step)
+		a.printf("\ngradient norm of every block at step %d, before clipping\n  bars: logarithmic, from the smallest to the largest\n", block.Step)
 		a.printBars(block.Values)
 		a.printf("\ngradient of the residual stream per token at step %d\n", stream.Step)
 		a.printBars(stream.Values)
@@ -102,17 +107,21 @@ const (
 	chartHeight = 10
 )
 
+func stepsAColumn(c *results.Curves) string {
+	if c.Width == 1 {
+		return "a column each step"
+	}
+	return fmt.Sprintf("a column the mean of %d steps", c.Width)
+}
+
 // chart draws numbers as columns of characters, the largest at the top, with
 // the ends of the scale beside it.
-func chart(values []metrics.Value, width, height int, zero bool) string {
+func chart(values []metrics.Value, height int) string {
 	var xs []float64
-	for i := range min(len(values), width) {
-		xs = append(xs, values[i*len(values)/min(len(values), width)].Float())
+	for _, v := range values {
+		xs = append(xs, v.Float())
 	}
 	lo, hi := bounds(xs)
-	if zero {
-		lo = 0
-	}
 	if len(xs) == 0 || math.IsInf(lo, 0) {
 		return "  nothing finite to draw\n"
 	}

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -26,6 +28,9 @@ func lossCurves(s *source) (*figure, error) {
 	smoothed := "each step"
 	if width > 1 {
 		smoothed = fmt.Sprintf("the mean of %d steps", width)
+		if last%width != 0 {
+			smoothed += ", the last of fewer"
+		}
 	}
 	f := &figure{
 		name: "loss_curves",
@@ -156,19 +161,17 @@ func (set curveSet) marks(c ink, dashes []vg.Length, sh *sheet, m member) (marks
 // points are a curve's training loss, each in the middle of its steps.
 func points(c *results.Curves) (x, y []float64) {
 	for i, v := range c.Train {
-		x, y = append(x, (float64(i)+0.5)*float64(c.Width)-0.5), append(y, v.Float())
+		from, n := c.Point(i)
+		x, y = append(x, float64(from)+float64(n-1)/2), append(y, v.Float())
 	}
 	return x, y
 }
 
 // meanCurve is mean and range over curves, as far as the shortest goes.
 func meanCurve(list []*results.Curves) (x, mean, lo, hi []float64) {
-	x, first := points(list[0])
-	n := len(first)
-	for _, c := range list {
-		n = min(n, len(c.Train))
-	}
-	for i := range n {
+	shortest := slices.MinFunc(list, func(a, b *results.Curves) int { return cmp.Compare(a.Steps, b.Steps) })
+	x, _ = points(shortest)
+	for i := range x {
 		sum, low, high := 0.0, math.Inf(1), math.Inf(-1)
 		for _, c := range list {
 			v := c.Train[i].Float()
@@ -176,7 +179,7 @@ func meanCurve(list []*results.Curves) (x, mean, lo, hi []float64) {
 		}
 		mean, lo, hi = append(mean, sum/float64(len(list))), append(lo, low), append(hi, high)
 	}
-	return x[:n], mean, lo, hi
+	return x, mean, lo, hi
 }
 
 // meanVal is the mean validation loss at the steps that all curves evaluated.

@@ -76,7 +76,7 @@ func pplOverDepth(s *source, sh *sheet, y axis) {
 		for _, m := range g.arms {
 			marks = append(marks, seeds(m, m.depth, vg.Point{X: shift}, c, sh, false)...)
 			e := m.Estimate(ppl)
-			if e.N > 0 {
+			if drawable(e.Mean) {
 				mean.x, mean.y = append(mean.x, m.depth), append(mean.y, e.Mean)
 				marks = append(marks, dot{x: m.depth, y: e.Mean, shift: vg.Point{X: shift}, shape: shape(i), radius: 3, colour: c.light,
 					words: g.label + ", " + m.label + ": " + describe(e), hovers: &sh.hovers})
@@ -118,7 +118,7 @@ func pplDots(s *source, sh *sheet, y axis) {
 			c := category(1)
 			marks = append(marks, seeds(m, row, vg.Point{}, c, sh, true)...)
 			e := m.Estimate(ppl)
-			if e.N > 0 {
+			if drawable(e.Mean) {
 				marks = append(marks, dot{x: e.Mean, y: row, shape: draw.CircleGlyph{}, radius: 3.2, colour: c.light,
 					words: g.label + ": " + describe(e), hovers: &sh.hovers})
 			}
@@ -177,7 +177,10 @@ func describe(e stats.Estimate) string {
 	if e.HasInterval() {
 		return fmt.Sprintf("%s (95 %% interval, n = %d)", results.Interval(e), e.N)
 	}
-	return results.Number(e.Mean) + " (one run)"
+	if e.N == 1 {
+		return results.Number(e.Mean) + " (one run)"
+	}
+	return fmt.Sprintf("%s (n = %d)", results.Number(e.Mean), e.N)
 }
 
 // pplTable is the figure's numbers: the axes, and the estimate of each arm.

@@ -11,6 +11,7 @@ import (
 
 	"ablate/experiments/results"
 	"ablate/experiments/results/resultstest"
+	"ablate/train/metrics"
 )
 
 func labels(ticks []plot.Tick) (out []string) {
@@ -171,5 +172,22 @@ func TestKinds(t *testing.T) {
 			t.Errorf("the line of %s repeats a name, or builds nothing", k.name)
 		}
 		seen[k.name], seen[k.alias] = true, true
+	}
+}
+
+// TestCurvePoints: every point stands in the middle of the steps that it is the mean of, the last one too.
+func TestCurvePoints(t *testing.T) {
+	for _, c := range []struct {
+		steps int64
+		width int64
+		want  []float64
+	}{{4, 1, []float64{0, 1, 2, 3}}, {8, 4, []float64{1.5, 5.5}}, {9, 4, []float64{1.5, 5.5, 8}}, {11, 4, []float64{1.5, 5.5, 9}}} {
+		curves := &results.Curves{Steps: c.steps, Width: c.width}
+		for range c.want {
+			curves.Train = append(curves.Train, metrics.Known(1))
+		}
+		if x, y := points(curves); !slices.Equal(x, c.want) || len(y) != len(x) {
+			t.Errorf("points of %d steps, %d each, stand at %v, want %v", c.steps, c.width, x, c.want)
+		}
 	}
 }

@@ -63,7 +63,7 @@ func (s *source) lead() string {
 		}
 	}
 	if where == "" {
-		return "No run has finished with a finite validation loss yet."
+		return "No run has finished with a finite validation perplexity yet."
 	}
 	if len(s.Arms) == 1 {
 		return "The validation perplexity of " + where + " is " + value + "."
@@ -91,7 +91,14 @@ func (s *source) atDepth(d float64) item {
 			parts = append(parts, text)
 		}
 	}
-	return item{fmt.Sprintf("%g layers", d), strings.Join(parts, "; ")}
+	return item{layers(d), strings.Join(parts, "; ")}
+}
+
+func layers(n float64) string {
+	if n == 1 {
+		return "1 layer"
+	}
+	return fmt.Sprintf("%g layers", n)
 }
 
 // armWords is an arm's perplexity and what became of the rest of its runs.
@@ -114,7 +121,7 @@ func difference(m, from member, label string) string {
 	switch {
 	case d.N == 0:
 		return ""
-	case !d.HasInterval():
+	case d.N == 1:
 		return fmt.Sprintf(", loss %s nats relative to %s (one shared seed)", signed(results.Number(d.Mean)), label)
 	}
 	zero := "outside"
@@ -139,7 +146,7 @@ var tight = strings.NewReplacer(" ± ", "\u00a0±\u00a0", " = ", "\u00a0=\u00a0"
 func (s *source) notes() (notes []string) {
 	fewest, lost, open := math.MaxInt, 0, 0
 	for _, a := range s.Arms {
-		n := a.Estimate(ppl).N
+		n := a.Finished()
 		fewest = min(fewest, n)
 		lost += a.Count(metrics.Diverged)
 		open += len(a.Runs) - n - a.Count(metrics.Diverged)
@@ -178,7 +185,7 @@ func (s *source) overlapping() (out []string) {
 			names = []string{fmt.Sprintf("all %d arms", n)}
 		}
 		if len(names) > 0 {
-			out = append(out, where+strings.Join(names, ", "))
+			out = append(out, strings.Join(names, ", ")+where)
 		}
 	}
 	for _, d := range append([]float64{0}, s.depths...) {
@@ -193,7 +200,7 @@ func (s *source) overlapping() (out []string) {
 		}
 		where := ""
 		if d > 0 {
-			where = fmt.Sprintf("at %g layers ", d)
+			where = " at " + layers(d)
 		}
 		compare(where, arms, labels)
 	}

@@ -230,7 +230,18 @@ func (r *Run) Finished() bool {
 // Name is the arm's labels in one line; "" for an experiment without axes.
 func (a *Arm) Name() string { return strings.Join(a.Labels, " · ") }
 
-// Finite returns, by seed, one number of the summaries of the runs that count.
+// Finished returns how many runs of the arm have finished.
+func (a *Arm) Finished() (n int) {
+	for _, r := range a.Runs {
+		if r.Finished() {
+			n++
+		}
+	}
+	return n
+}
+
+// Finite returns, by seed, one number of the summaries of the runs that finished,
+// where it is finite.
 func (a *Arm) Finite(of func(*metrics.Summary) metrics.Value) map[int64]float64 {
 	bySeed := map[int64]float64{}
 	for _, r := range a.Runs {

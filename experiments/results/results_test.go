@@ -62,6 +62,32 @@ func TestLoadAndTable(t *testing.T) {
 	}
 }
 
+// TestInfinitePerplexity: a loss of 800 nats is finite and its perplexity is not. The run has finished all the same, and
+// takes the mean with it.
+func TestInfinitePerplexity(t *testing.T) {
+	run := func(seed int64, loss float64) *results.Run {
+		return &results.Run{
+			Cell:    results.Cell{Seed: seed, Status: metrics.Done},
+			Summary: &metrics.Summary{Status: metrics.Done, ValLoss: metrics.Known(loss), ValPPL: metrics.Known(math.Exp(loss))},
+		}
+	}
+	a := &results.Arm{Runs: []*results.Run{run(1, 1), run(2, 800), run(3, 2), {Cell: results.Cell{Seed: 4, Status: metrics.Diverged}}, {Cell: results.Cell{Seed: 5}}}}
+	ppl := a.Estimate(func(s *metrics.Summary) metrics.Value { return s.ValPPL })
+	if text := results.Interval(ppl); ppl.N != 3 || a.Finished() != 3 || text != "+Inf" {
+		t.Errorf("%d of %d runs have a mean perplexity of %s: %+v", ppl.N, a.Finished(), text, ppl)
+	}
+	tab, err := (&results.Experiment{Arms: []*results.Arm{a}}).Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]int64{"n": 3, "diverged": 1, "unfinished": 1} {
+		i := slices.IndexFunc(tab.Columns, func(c results.Column) bool { return c.Key == key })
+		if got := tab.Rows[0][i]; got != want {
+			t.Errorf("%s is %v, want %d", key, got, want)
+		}
+	}
+}
+
 // A report can be drawn while cells are still running, and of a single run.
 func TestLoadPartial(t *testing.T) {
 	dir := t.TempDir()
@@ -342,9 +368,20 @@ func TestSeriesAreBounded(t *testing.T) {
 	if got := c.Train[1].Float(); got != 23.5 {
 		t.Errorf("mean of steps 16..31 is %v, want 23.5", got)
 	}
-	c = c.Widened(32)
-	if got := c.Train[1].Float(); c.Width != 32 || got != 47.5 {
-		t.Errorf("mean of steps 32..63 is %v, want 47.5", got)
+	for range 6 { // 5000 steps leave a short point at the end in most widths
+		for i, got := range c.Train {
+			from, n := c.Point(i)
+			if want := float64(from) + float64(n-1)/2; from != int64(i)*c.Width || from+n != min(n+from, 5000) || math.Abs(got.Float()-want) > 1e-9 {
+				t.Errorf("mean of steps %d..%d of width %d is %v, want %v", from, from+n-1, c.Width, got.Float(), want)
+			}
+		}
+		if from, n := c.Point(len(c.Train) - 1); from+n != 5000 {
+			t.Errorf("the last point of width %d ends at %d", c.Width, from+n)
+		}
+		before := c.Width
+		if c = c.Widened(2 * c.Width); c.Width != 2*before {
+			t.Errorf("width %d became %d", before, c.Width)
+		}
 	}
 	p, err := r.Probes()
 	if err != nil {
@@ -381,4 +418,43 @@ func FuzzParseCells(f *testing.F) {
 			results.Label(fmt.Sprint(cell.Values))
 		}
 	})
+}
+
+// TestWarmupEnd: a run that diverges while its learning rate rises has no moment after warm-up.
+func TestWarmupEnd(t *testing.T) {
+	for _, c := range []struct {
+		rates []float64
+		want  int64
+	}{
+		{[]float64{.1, .2, .3, .3, .2}, 2},
+		{[]float64{.1, .2, .3, .3}, 2},
+		{[]float64{.1, .2, .3}, math.MaxInt64},
+		{[]float64{.3, .3, .3}, 0},
+		{[]float64{.3}, 0},
+	} {
+		dir := t.TempDir()
+		sink, err := metrics.OpenFiles(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, lr := range c.rates {
+			sink.Step(metrics.Step{Step: int64(i), LR: metrics.Known(lr), Loss: metrics.Known(1)})
+			sink.Layers(metrics.Split([]metrics.Layer{{Step: int64(i), Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(1)}}))
+		}
+		if err := sink.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r := load(t, dir).Arms[0].Runs[0]
+		curves, err := r.Curves()
+		if err != nil {
+			t.Fatal(err)
+		}
+		probes, err := r.Probes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := results.At(probes.Block, curves.WarmupEnd); curves.WarmupEnd != c.want || (len(p.Values) > 0) != (c.want < math.MaxInt64) {
+			t.Errorf("rates %v: after warm-up is step %d, want %d, with a profile of %v", c.rates, curves.WarmupEnd, c.want, p.Values)
+		}
+	}
 }

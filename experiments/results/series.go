@@ -122,10 +122,10 @@ func Last(list []Profile) Profile {
 
 // Curves are the course of a run, in a bounded number of points.
 type Curves struct {
-	Train     []metrics.Value // mean training loss over Width consecutive steps, from step 0
+	Train     []metrics.Value // mean training loss over Width consecutive steps, from step 0; the last point's over those left
 	Width     int64           // a power of two
 	Val       []metrics.Step  // the rows that carry an evaluation, thinned like probes
-	WarmupEnd int64           // first step at the largest learning rate
+	WarmupEnd int64           // first step at the largest learning rate; beyond all steps where it was still rising at the last
 	Steps     int64           // rows with a training loss
 	Clipped   int64           // of which clipping scaled the gradient
 	Spikes    []Spike         // the first maxSpikes of them
@@ -156,12 +156,15 @@ func (r *Run) Curves() (*Curves, error) {
 
 // read fills the curves from the lines of a metrics.jsonl.
 func (c *Curves) read(f io.Reader) error {
-	maxLR := math.Inf(-1)
+	maxLR, first, last := math.Inf(-1), int64(-1), int64(-1)
 	var b binner
 	var spikes spikeFinder
 	for row, err := range metrics.ReadSteps(f) {
 		if err != nil {
 			return err
+		}
+		if last = row.Step; first < 0 {
+			first = row.Step
 		}
 		if lr, ok := row.LR.Get(); ok && lr > maxLR {
 			maxLR, c.WarmupEnd = lr, row.Step
@@ -184,6 +187,9 @@ func (c *Curves) read(f io.Reader) error {
 			}
 			c.Val = append(c.Val, row)
 		}
+	}
+	if c.WarmupEnd == last && last > first {
+		c.WarmupEnd = math.MaxInt64
 	}
 	c.Train, c.Width = b.means()
 	return nil
@@ -227,11 +233,20 @@ func (b *binner) add(x float64) {
 func (b *binner) means() ([]metrics.Value, int64) {
 	out := make([]metrics.Value, len(b.sums))
 	for i, s := range b.sums {
-		n := min(b.width, b.n-int64(i)*b.width)
+		_, n := point(i, b.width, b.n)
 		out[i] = metrics.Known(s / float64(n))
 	}
 	return out, max(b.width, 1)
 }
+
+// point gives the first step of a point of so many steps' width, and how many of all steps it covers.
+func point(i int, width, steps int64) (from, n int64) {
+	from = int64(i) * width
+	return from, min(width, steps-from)
+}
+
+// Point gives the first step of point i of Train, and how many steps it covers.
+func (c *Curves) Point(i int) (from, n int64) { return point(i, c.Width, c.Steps) }
 
 // Widened is the curves with points of Train that cover width steps each, so
 // that runs of different lengths can be laid over each other. width is a power
@@ -243,8 +258,8 @@ func (c *Curves) Widened(width int64) *Curves {
 		for i := 0; i < len(out.Train); i += 2 {
 			x := out.Train[i].Float()
 			if i+1 < len(out.Train) {
-				// The run's last bin may be short of steps. It is one point of hundreds, and weighs as any other.
-				x = (x + out.Train[i+1].Float()) / 2
+				_, n := out.Point(i + 1) // the last of a run may be short of steps
+				x += (out.Train[i+1].Float() - x) * float64(n) / float64(out.Width+n)
 			}
 			joined = append(joined, metrics.Known(x))
 		}

@@ -10,7 +10,8 @@ import (
 // Table is the experiment with a row for each arm: its axes, its size, how its
 // runs ended, and means over the seeds that finished, with their 95 % t
 // intervals. Diverged and unfinished runs are counted in columns of their own
-// and enter no mean. Gradient norms are geometric means over seeds, of the
+// and enter no mean; a finished run enters every one, and makes it infinite
+// where its perplexity is beyond what a float holds. Gradient norms are geometric means over seeds, of the
 // blocks' gradients before clipping, at the last step that was probed.
 func (e *Experiment) Table() (*Table, error) {
 	t := &Table{}
@@ -67,10 +68,9 @@ func (a *Arm) row(e *Experiment) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ppl := a.Estimate(func(s *metrics.Summary) metrics.Value { return s.ValPPL })
-	diverged := a.Count(metrics.Diverged)
-	return append(row, a.params(), int64(ppl.N), int64(diverged), int64(len(a.Runs)-ppl.N-diverged),
-		ppl, a.Estimate(func(s *metrics.Summary) metrics.Value { return s.ValLoss }),
+	finished, diverged := a.Finished(), a.Count(metrics.Diverged)
+	return append(row, a.params(), int64(finished), int64(diverged), int64(len(a.Runs)-finished-diverged),
+		a.Estimate(func(s *metrics.Summary) metrics.Value { return s.ValPPL }), a.Estimate(func(s *metrics.Summary) metrics.Value { return s.ValLoss }),
 		stats.Geometric95(first), stats.Geometric95(last), stats.T95(clipped), skipped, spikes), nil
 }
 
@@ -98,12 +98,14 @@ func (a *Arm) params() (n int64) {
 	return n
 }
 
-// Estimate is the mean of one number of the summaries, over the runs that count.
+// Estimate is the mean of one number of the summaries, over the runs that finished.
 func (a *Arm) Estimate(of func(*metrics.Summary) metrics.Value) stats.Estimate {
-	bySeed := a.Finite(of)
 	var xs []float64
-	for _, r := range a.Runs { // in the order of the cells, not of a map
-		if x, ok := bySeed[r.Seed]; ok {
+	for _, r := range a.Runs {
+		if !r.Finished() {
+			continue
+		}
+		if x, known := of(r.Summary).Get(); known {
 			xs = append(xs, x)
 		}
 	}

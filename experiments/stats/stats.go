@@ -19,7 +19,8 @@ const Level = 0.95
 
 // Estimate is a mean over N independent values, with its two-sided 95 %
 // interval. SD, Lo and Hi are NaN below two values, and Mean and Median below
-// one: one run has no interval, and must not look as if it had.
+// one: one run has no interval, and must not look as if it had. Nor has a mean
+// that is infinite because one of the values is.
 type Estimate struct {
 	N            int
 	Mean, Median float64
@@ -64,8 +65,9 @@ func Geometric95(xs []float64) Estimate {
 	return e
 }
 
-// HasInterval reports whether there were values enough for Lo and Hi.
-func (e Estimate) HasInterval() bool { return e.N >= 2 }
+// HasInterval reports whether Lo and Hi are numbers: there were values enough, all of them finite, and no sum of
+// theirs has overflowed.
+func (e Estimate) HasInterval() bool { return !math.IsNaN(e.Half()) && !math.IsInf(e.Half(), 0) }
 
 // Half is half the width of the interval; NaN where there is none.
 func (e Estimate) Half() float64 { return (e.Hi - e.Lo) / 2 }

@@ -8,7 +8,7 @@ import (
 )
 
 func near(a, b float64) bool {
-	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(b))
+	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(b))
 }
 
 // Quantiles from printed tables of Student's t: 12.7062 (1), 4.3027 (2), 2.7764 (4).
@@ -23,13 +23,15 @@ func TestT95(t *testing.T) {
 		{[]float64{1, 2}, Estimate{2, 1.5, 1.5, math.Sqrt2 / 2, 1.5 - 12.706204736174694/2, 1.5 + 12.706204736174694/2}},
 		{[]float64{5, 1, 3}, Estimate{3, 3, 3, 2, 3 - 4.302652729749462*2/math.Sqrt(3), 3 + 4.302652729749462*2/math.Sqrt(3)}},
 		{[]float64{2, 2, 2, 2, 2}, Estimate{5, 2, 2, 0, 2, 2}},
+		{[]float64{2, math.Inf(1), 4}, Estimate{3, math.Inf(1), 4, nan, nan, nan}},
+		{[]float64{1e307, 2e307}, Estimate{2, 1.5e307, 1.5e307, nan, nan, nan}},
 	} {
 		e := T95(c.xs)
 		if e.N != c.want.N || !near(e.Mean, c.want.Mean) || !near(e.Median, c.want.Median) || !near(e.SD, c.want.SD) ||
 			!near(e.Lo, c.want.Lo) || !near(e.Hi, c.want.Hi) {
 			t.Errorf("T95(%v) = %+v, want %+v", c.xs, e, c.want)
 		}
-		if e.HasInterval() != (len(c.xs) >= 2) {
+		if e.HasInterval() == math.IsNaN(c.want.Lo) {
 			t.Errorf("T95(%v) has an interval: %v", c.xs, e.HasInterval())
 		}
 	}

@@ -37,14 +37,19 @@ const (
 // how its intermediate values share memory.
 func fixedMemory(c Config, params int64, corpus *data.Corpus) Memory {
 	m := Memory{Program: programBytes, Data: int64(corpus.Train.Len()+corpus.Validation.Len()) * bytesPerToken(corpus)}
+	m.Weights, m.Optimizer = VectorBytes(c, params)
+	m.Batches = product(c.Train.Accumulate, c.Train.Batch, c.Model.Context, bytesPerTarget)
+	return m
+}
+
+// VectorBytes is what the vectors of so many parameters take: the weights with their
+// gradients, and those of the optimizer.
+func VectorBytes(c Config, params int64) (weights, optimizer int64) {
 	vectors := 2
 	if c.Train.Accumulate > 1 {
 		vectors++
 	}
-	m.Weights = product(vectors, int(params), float32Bytes)
-	m.Optimizer = product(c.Train.StateVectors(), int(params), float32Bytes)
-	m.Batches = product(c.Train.Accumulate, c.Train.Batch, c.Model.Context, bytesPerTarget)
-	return m
+	return product(vectors, int(params), float32Bytes), product(c.Train.StateVectors(), int(params), float32Bytes)
 }
 
 // leastMemory is a bound from below that needs no plan, which takes its time for a

@@ -176,21 +176,26 @@ func (c *Cell) name() string {
 	return fmt.Sprintf("%s, seed %d", c.Label, c.Seed())
 }
 
-// twins refuses two cells of one seed that were trained to the same weights: whatever
-// their configurations say, what was built and trained is the same.
+// twins refuses two cells of one seed that were trained to the same weights and the same
+// loss: whatever their configurations say, what was built and trained is the same.
 func (p *Plan) twins(out []Outcome) error {
 	var errs []error
-	first := map[string]*Cell{}
+	type end struct {
+		weights string
+		loss    metrics.Value
+	}
+	first := map[end]*Cell{}
 	for _, o := range out {
 		if o.Summary.Status != metrics.Done || o.Summary.WeightsSHA256 == "" {
 			continue
 		}
-		if c, twice := first[o.Summary.WeightsSHA256]; twice {
+		e := end{o.Summary.WeightsSHA256, o.Summary.ValLoss}
+		if c, twice := first[e]; twice {
 			errs = append(errs, fmt.Errorf("cells %d (%s) and %d (%s) ended with the same weights: what differs between them does nothing",
 				c.Index, c.name(), o.Cell.Index, o.Cell.name()))
 			continue
 		}
-		first[o.Summary.WeightsSHA256] = o.Cell
+		first[e] = o.Cell
 	}
 	return errors.Join(errs...)
 }

@@ -356,4 +356,9 @@ func TestCellsThatEndAlikeAreRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cells 0 (x=1, seed 0) and 1 (x=2, seed 0) ended with the same weights") {
 		t.Errorf("error is %v", err)
 	}
+	other := done
+	other.ValLoss = metrics.Known(2) // of what only the loss depends on
+	if err := new(Plan).twins([]Outcome{{Cell: a, Summary: done}, {Cell: b, Summary: other}}); err != nil {
+		t.Errorf("two losses: %v", err)
+	}
 }
