@@ -56,6 +56,9 @@ func gradHeatmap(s *source) (*figure, error) {
 	if len(maps) == 0 {
 		return nil, nil
 	}
+	if n := len(s.depths); len(maps) == n*len(s.groups) {
+		f.sheet.block = n
+	}
 	bounds := logAxis(lo, hi)
 	for _, h := range maps {
 		h.lo, h.hi = bounds.lo, bounds.hi

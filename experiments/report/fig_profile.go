@@ -60,7 +60,7 @@ func profiles(s *source, spec profileSpec) (*figure, error) {
 	f := &figure{
 		name:    spec.name,
 		caption: spec.caption + " Input left, output right. Line: geometric mean over the seeds that finished; band: their range; dashed: a run that diverged, up to its last probe. A cross on the upper edge is NaN or infinite, a triangle on the lower one zero.",
-		sheet: &sheet{title: spec.title, cols: max(len(groups), 1), xLabel: "share of depth, l / L", yLabel: spec.yLabel, height: 1.35 * vg.Inch,
+		sheet: &sheet{title: spec.title, cols: max(len(groups), 1), block: max(len(groups), 1), xLabel: "share of depth, l / L", yLabel: spec.yLabel, height: 1.35 * vg.Inch,
 			x: axis{lo: 0, hi: 1, ticks: ticksAt([]float64{0, 0.25, 0.5, 0.75, 1})}, legend: s.depthKeys()},
 		data: profileTable(s),
 	}

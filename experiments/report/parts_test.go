@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ func TestTicks(t *testing.T) {
 		{linearTicks(5), -1, 1, "–1.0 –0.5 0.0 0.5 1.0"},
 		{logTicks, 0.9, 110, "1 10 100"},
 		{logTicks, 4, 130, "5 10 20 50 100"},
+		{logTicks, 0.013, 0.9, "0.02 0.05 0.1 0.2 0.5"},
 		{logTicks, 1e-5, 1.1, "10^–5 10^–4 10^–3 10^–2 10^–1 10^0"},
 		{logTicks, 9.5, 11.2, "9.5 10.0 10.5 11.0"},
 		{logTicks, 2e-6, 3e-5, "2·10^–6 5·10^–6 10^–5 2·10^–5"},
@@ -189,5 +191,60 @@ func TestCurvePoints(t *testing.T) {
 		if x, y := points(curves); !slices.Equal(x, c.want) || len(y) != len(x) {
 			t.Errorf("points of %d steps, %d each, stand at %v, want %v", c.steps, c.width, x, c.want)
 		}
+	}
+}
+
+// TestPlaces: a block of panels begins a row, its rows are as even as they can be, and the last of every column has
+// the labels of the x axis.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		panels, cols, block int
+		width               vg.Length
+		want                string
+	}{
+		{4, 3, 0, 7 * vg.Inch, "0,0 0,1 1,0 1,1"},
+		{5, 3, 0, 7 * vg.Inch, "0,0 0,1 0,2 1,0 1,1"},
+		{6, 2, 2, 7 * vg.Inch, "0,0 0,1 1,0 1,1 2,0 2,1"},
+		{10, 5, 5, 7 * vg.Inch, "0,0 0,1 0,2 1,0 1,1 2,0 2,1 2,2 3,0 3,1"},
+		{4, 2, 2, vg.Inch, "0,0 1,0 2,0 3,0"},
+	} {
+		s := &sheet{panels: make([]panel, c.panels), cols: c.cols, block: c.block}
+		cols, below := s.columns(c.width), map[int]bool{}
+		var got []string
+		rows := 0
+		for i := range c.panels {
+			row, col, bottom := s.place(i, cols)
+			got = append(got, fmt.Sprintf("%d,%d", row, col))
+			rows = max(rows, row+1)
+			if below[col] {
+				t.Errorf("%+v: panel %d stands below the bottom", c, i)
+			}
+			below[col] = bottom
+		}
+		for col, bottom := range below {
+			if !bottom {
+				t.Errorf("%+v: column %d has no bottom", c, col)
+			}
+		}
+		if text := strings.Join(got, " "); text != c.want || rows != s.rows(cols) {
+			t.Errorf("%+v: %s in %d rows", c, text, s.rows(cols))
+		}
+	}
+}
+
+// TestZippedDepth: a learning rate that goes with the depth tells no groups apart; one that is crossed with it does.
+func TestZippedDepth(t *testing.T) {
+	spec := resultstest.Depth()
+	spec.Axes = []string{"model.placement", "model.layers", "train.lr"}
+	for i, lr := range []any{.004, .002, .001, .004, .002, .001} {
+		spec.Arms[i] = append(spec.Arms[i], lr)
+	}
+	s := load(t, fabricate(t, spec))
+	if len(s.groups) != 2 || s.groups[1].label != "pre" || s.groups[1].arms[2].label != "24 layers, lr 0.001" {
+		t.Errorf("zipped: groups %+v", s.groups)
+	}
+	spec.Arms = append(spec.Arms, []any{"pre", 24, .002})
+	if s = load(t, fabricate(t, spec)); len(s.groups) != 6 || s.groups[5].label != "pre · lr 0.001" {
+		t.Errorf("crossed: groups %+v", s.groups)
 	}
 }

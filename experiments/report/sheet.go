@@ -17,7 +17,8 @@ type sheet struct {
 	legend []key
 	scale  *scale
 	panels []panel
-	cols   int // panels in a row on paper
+	cols   int // most panels in a row
+	block  int // panels that begin a row of their own, such as those of one moment; 0 for all
 
 	xLabel, yLabel string
 	x, y           axis
@@ -57,14 +58,37 @@ const (
 	lastLabel = 3 // at the right, for half of the last tick label
 )
 
-// columns is how many panels fit side by side.
+// columns is how many panels stand side by side: as many as fit, or fewer where the rows of a block are as many then.
 func (s *sheet) columns(width vg.Length) int {
-	return min(s.cols, max(1, int(width/minPanel)), len(s.panels))
+	fit := min(s.cols, max(1, int(width/minPanel)))
+	return ceil(s.together(), ceil(s.together(), fit))
 }
+
+// together is the number of panels in a block.
+func (s *sheet) together() int {
+	if s.block > 0 {
+		return s.block
+	}
+	return len(s.panels)
+}
+
+// rows is how many rows of so many columns there are.
+func (s *sheet) rows(cols int) int {
+	return ceil(len(s.panels), s.together()) * ceil(s.together(), cols)
+}
+
+// place is where panel i stands, and whether none stands below it.
+func (s *sheet) place(i, cols int) (row, col int, bottom bool) {
+	block, j := i/s.together(), i%s.together()
+	last := (block+1)*s.together() >= len(s.panels)
+	return block*ceil(s.together(), cols) + j/cols, j % cols, last && j+cols >= s.together()
+}
+
+func ceil(n, by int) int { return (n + by - 1) / by }
 
 // size returns the height that the sheet takes at a width.
 func (s *sheet) size(width vg.Length) vg.Length {
-	rows := vg.Length((len(s.panels) + s.columns(width) - 1) / s.columns(width))
+	rows := vg.Length(s.rows(s.columns(width)))
 	return s.header(nil, width) + rows*(s.height+s.head(width)) + (rows-1)*rowGap + s.footer() + 2*margin
 }
 
@@ -104,11 +128,10 @@ func (s *sheet) draw(c draw.Canvas) {
 	width := c.Max.X - c.Min.X + 2*margin
 	c.Max.Y -= s.header(&c, width)
 	cols := s.columns(width)
-	rows := (len(s.panels) + cols - 1) / cols
+	rows := s.rows(cols)
 	left, dataWidth, pitch := s.leftMargin(), s.dataWidth(width), s.height+s.head(width)+rowGap
 	for i, p := range s.panels {
-		row, col := i/cols, i%cols
-		bottom := i+cols >= len(s.panels)
+		row, col, bottom := s.place(i, cols)
 		x := c.Min.X + left + vg.Length(col)*(dataWidth+gapX)
 		y := c.Max.Y - vg.Length(row)*pitch - s.head(width)
 		area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: y - s.height}, Max: vg.Point{X: x + dataWidth, Y: y}}}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -37,12 +36,19 @@ type member struct {
 func newSource(e *results.Experiment) *source {
 	s := &source{Experiment: e}
 	axis := depthAxis(e)
+	with := alongDepth(e, axis)
 	for _, a := range e.Arms {
 		label, m := a.Name(), member{Arm: a, label: a.Name()}
 		if axis >= 0 {
 			m.depth, _ = depth(a.Values[axis])
-			m.label = fmt.Sprintf("%g layers", m.depth)
-			label = strings.Join(slices.Delete(slices.Clone(a.Labels), axis, axis+1), " · ")
+			m.label, label = "", ""
+			for i, name := range a.Names {
+				if i == axis || with[i] {
+					m.label = joined(m.label, ", ", name)
+				} else {
+					label = joined(label, " · ", name)
+				}
+			}
 			if !slices.Contains(s.depths, m.depth) {
 				s.depths = append(s.depths, m.depth)
 			}
@@ -51,6 +57,37 @@ func newSource(e *results.Experiment) *source {
 	}
 	slices.Sort(s.depths)
 	return s
+}
+
+// joined is a and b with sep between them, if there is an a.
+func joined(a, sep, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + sep + b
+}
+
+// alongDepth says of every axis whether its values change with the depth and with nothing else, as those of a learning rate
+// do that is zipped with it. They tell no groups apart.
+func alongDepth(e *results.Experiment, axis int) []bool {
+	with := make([]bool, len(e.Axes))
+	if axis < 0 {
+		return with
+	}
+	for i := range e.Axes {
+		of := map[string]string{} // label, by depth
+		distinct := map[string]bool{}
+		with[i] = i != axis
+		for _, a := range e.Arms {
+			d, label := a.Labels[axis], a.Labels[i]
+			if before, seen := of[d]; seen && before != label {
+				with[i] = false
+			}
+			of[d], distinct[label] = label, true
+		}
+		with[i] = with[i] && len(distinct) > 1
+	}
+	return with
 }
 
 // depthAxis is the axis to draw along, or -1: its values must be numbers.

@@ -59,8 +59,8 @@ func minus(s string) string {
 	return s
 }
 
-// logTicks labels decades; over less than a decade and a half also 2 and 5
-// times them; over less still, it labels as a linear axis does.
+// logTicks labels decades; over less than two, of which one may be the only
+// one, also 2 and 5 times them; over less still, it labels as a linear axis does.
 func logTicks(lo, hi float64) []plot.Tick {
 	span := math.Log10(hi / lo)
 	if span < 0.7 {
@@ -77,7 +77,7 @@ func logTicks(lo, hi float64) []plot.Tick {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if m == 1 && e%every == 0 || (m == 2 || m == 5) && span < 1.6 {
+			if m == 1 && e%every == 0 || (m == 2 || m == 5) && span < 2 {
 				t.Label = logLabel(m, e, powers)
 			}
 			ticks = append(ticks, t)

@@ -94,12 +94,7 @@ func (s *source) atDepth(d float64) item {
 	return item{layers(d), strings.Join(parts, "; ")}
 }
 
-func layers(n float64) string {
-	if n == 1 {
-		return "1 layer"
-	}
-	return fmt.Sprintf("%g layers", n)
-}
+func layers(n float64) string { return results.Layers(fmt.Sprintf("%g", n)) }
 
 // armWords is an arm's perplexity and what became of the rest of its runs.
 func armWords(m member) string {

@@ -56,6 +56,31 @@ func objectLabel(m map[string]any) string {
 	return Label(kind) + "(" + args + ")"
 }
 
+// nameOf is the label of an axis' value where no heading says what it is: words
+// speak for themselves, numbers and the like get the name of the axis.
+func nameOf(axis string, v any) string {
+	switch v := v.(type) {
+	case string:
+		return Label(v)
+	case map[string]any:
+		if v["kind"] != nil {
+			return Label(v)
+		}
+	}
+	if axis == DepthAxis {
+		return Layers(Label(v))
+	}
+	return shortAxis(axis) + " " + Label(v)
+}
+
+// Layers is a number of layers in words.
+func Layers(n string) string {
+	if n == "1" {
+		return "1 layer"
+	}
+	return n + " layers"
+}
+
 // Printable replaces what a terminal or a figure would act upon instead of
 // showing: control characters, line breaks, and the marks that turn the
 // direction of writing.

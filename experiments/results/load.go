@@ -37,6 +37,7 @@ type Experiment struct {
 type Arm struct {
 	Values []any    // one for each axis
 	Labels []string // Label of each
+	Names  []string // the same with the axis' name where the label does not speak for itself: "lr 0.001"
 	Runs   []*Run
 }
 
@@ -165,14 +166,14 @@ func listIDs(root *os.Root) (ids []string, err error) {
 
 // add puts a cell into its arm.
 func (e *Experiment) add(c Cell, dir string) {
-	labels := make([]string, len(c.Values))
+	labels, names := make([]string, len(c.Values)), make([]string, len(c.Values))
 	for i, v := range c.Values {
-		labels[i] = Label(v)
+		labels[i], names[i] = Label(v), nameOf(e.Axes[i], v)
 	}
 	i := slices.IndexFunc(e.Arms, func(a *Arm) bool { return slices.Equal(a.Labels, labels) })
 	if i < 0 {
 		i = len(e.Arms)
-		e.Arms = append(e.Arms, &Arm{Values: c.Values, Labels: labels})
+		e.Arms = append(e.Arms, &Arm{Values: c.Values, Labels: labels, Names: names})
 	}
 	a := e.Arms[i]
 	a.Runs = append(a.Runs, &Run{Cell: c, root: e.Dir, dir: dir})
@@ -227,8 +228,8 @@ func (r *Run) Finished() bool {
 	return r.Summary != nil && r.Status == metrics.Done && r.Summary.ValLoss.Finite()
 }
 
-// Name is the arm's labels in one line; "" for an experiment without axes.
-func (a *Arm) Name() string { return strings.Join(a.Labels, " · ") }
+// Name is the arm's values in one line; "" for an experiment without axes.
+func (a *Arm) Name() string { return strings.Join(a.Names, " · ") }
 
 // Finished returns how many runs of the arm have finished.
 func (a *Arm) Finished() (n int) {

@@ -40,7 +40,7 @@ func TestLoadAndTable(t *testing.T) {
 	for _, a := range e.Arms {
 		names = append(names, a.Name())
 	}
-	if want := []string{"post · 2", "post · 8", "post · 24", "pre · 2", "pre · 8", "pre · 24"}; !slices.Equal(names, want) {
+	if want := []string{"post · 2 layers", "post · 8 layers", "post · 24 layers", "pre · 2 layers", "pre · 8 layers", "pre · 24 layers"}; !slices.Equal(names, want) {
 		t.Errorf("arms %v, want %v", names, want)
 	}
 	tab, err := e.Table()
