@@ -53,10 +53,16 @@ func (a *app) eval() *cobra.Command {
 			"not overlap. The context may exceed that of training; settings change how positions are encoded\n" +
 			"there, as in model.position.scaling='{kind: yarn, factor: 4, original: 128}'.",
 		Args: args(oneRun),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(c); err != nil {
+				return err
+			}
 			l, err := a.load(args)
 			if err != nil {
 				return err
+			}
+			if n := l.Config.Model.LearnedPositions(); n > 0 && f.context > n {
+				return usageErrorf("--context %d: the model has learned %d positions", f.context, n)
 			}
 			r, err := a.evaluate(l, f)
 			if err != nil {
@@ -73,6 +79,17 @@ func (a *app) eval() *cobra.Command {
 	c.Flags().IntVar(&f.tokens, "tokens", 0, "tokens to predict at most (default: the whole split)")
 	c.Flags().BoolVar(&f.byPosition, "by-position", false, "also by position in the window: loss against the length of what was read")
 	return c
+}
+
+// check refuses what was given and is no number of tokens.
+func (f evalFlags) check(c *cobra.Command) error {
+	switch {
+	case f.context < 1 && c.Flags().Changed("context"):
+		return usageErrorf("eval: --context %d: at least 1 is needed", f.context)
+	case f.tokens < 1 && c.Flags().Changed("tokens"):
+		return usageErrorf("eval: --tokens %d: at least 1 is needed", f.tokens)
+	}
+	return nil
 }
 
 // oneRun wants one run and any number of settings.
@@ -109,9 +126,6 @@ func (a *app) load(args []string) (*sweep.Loaded, error) {
 const tokensAtOnce = 2048
 
 func (a *app) evaluate(l *sweep.Loaded, f evalFlags) (r evaluation, err error) {
-	if f.context < 0 || f.tokens < 0 {
-		return r, usageErrorf("eval: --context %d, --tokens %d: at least 1 is needed", f.context, f.tokens)
-	}
 	corpus, changed, err := l.Corpus()
 	if err != nil {
 		return r, err

@@ -51,19 +51,36 @@ func (a *app) generate() *cobra.Command {
 			"together, and one is drawn; temperature 0 takes the most probable. The same seed gives the same\n" +
 			"text. Where the data of the run are tokens, the prompt is numbers with spaces between.",
 		Args: args(oneRun),
-		RunE: func(_ *cobra.Command, args []string) error { return a.runGenerate(args, f) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runGenerate(args, f, c.Flags().Changed("tokens"))
+		},
 	}
 	c.Flags().StringVar(&f.prompt, "prompt", "\n", "text to continue")
-	c.Flags().IntVar(&f.tokens, "tokens", 200, "tokens to add")
+	c.Flags().IntVar(&f.tokens, "tokens", 200, "tokens to add; fewer, unless asked for, where the model has learned fewer positions")
 	c.Flags().Float64Var(&f.sampling.Temperature, "temperature", 1, "divides the logits; 0: the most probable token")
 	c.Flags().IntVar(&f.sampling.TopK, "top-k", 0, "keep the K most probable tokens (0: all)")
-	c.Flags().Float64Var(&f.sampling.TopP, "top-p", 1, "keep the most probable tokens that have this probability together")
+	c.Flags().Float64Var(&f.sampling.TopP, "top-p", 1, "keep the most probable tokens that have this probability together (0 or 1: all)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "of what is drawn")
 	c.Flags().BoolVar(&f.noCache, "no-cache", false, "compute the whole text anew for every token")
 	return c
 }
 
-func (a *app) runGenerate(args []string, f generateFlags) error {
+// fit makes the number of tokens, unless it was asked for, what a model has positions for behind a prompt.
+func (f *generateFlags) fit(positions, prompt int, asked bool) error {
+	left := positions - prompt
+	switch {
+	case positions == 0 || f.tokens <= left:
+	case left < 1:
+		return usageErrorf("--prompt: it has %d tokens, and the model has learned %d positions", prompt, positions)
+	case asked:
+		return usageErrorf("--tokens %d: at most %d are possible behind a prompt of %d tokens: the model has learned %d positions", f.tokens, left, prompt, positions)
+	default:
+		f.tokens = left
+	}
+	return nil
+}
+
+func (a *app) runGenerate(args []string, f generateFlags, asked bool) error {
 	if f.tokens < 1 {
 		return usageErrorf("generate: --tokens %d: at least 1 is needed", f.tokens)
 	}
@@ -82,6 +99,9 @@ func (a *app) runGenerate(args []string, f generateFlags) error {
 	prompt, err := encode(t, f.prompt)
 	if err != nil {
 		return usageErrorf("--prompt: %w", err)
+	}
+	if err := f.fit(l.Config.Model.LearnedPositions(), len(prompt), asked); err != nil {
+		return err
 	}
 	team := graph.NewTeam(a.threads)
 	defer team.Close()

@@ -132,17 +132,24 @@ func TestEval(t *testing.T) {
 
 func TestEvalAndGenerateErrors(t *testing.T) {
 	run := trained(t, strings.Repeat("abc", 2000), "model.position=learned", "train.steps=1")
-	tooLong := "a sequence of 17 tokens for 16 learned positions"
-	fails(t, 2, tooLong, "eval", run, "--context", "17")
-	fails(t, 2, tooLong, "generate", run, "--prompt", "abc", "--tokens", "14")
-	fails(t, 2, tooLong, "generate", run, "--prompt", "abc", "--tokens", "14", "--no-cache")
+	fails(t, 2, "--context 17: the model has learned 16 positions", "eval", run, "--context", "17")
+	fails(t, 2, "--context 0: at least 1", "eval", run, "--context", "0")
+	fails(t, 2, "--tokens -1: at least 1", "eval", run, "--tokens", "-1")
+	fails(t, 2, "--tokens 14: at most 13", "generate", run, "--prompt", "abc", "--tokens", "14")
+	fails(t, 2, "it has 16 tokens, and the model has learned 16 positions", "generate", run, "--prompt", "abcabcabcabcabca")
+	for _, cache := range []string{"--no-cache", "--no-cache=false"} { // as many as there is room for
+		var text struct{ Tokens []int }
+		if err := json.Unmarshal([]byte(ablate(t, "generate", run, "--prompt", "abc", "--json", cache)), &text); err != nil || len(text.Tokens) != 13 {
+			t.Errorf("%s: %d tokens behind 3 with 16 positions: %v", cache, len(text.Tokens), err)
+		}
+	}
 	fails(t, 2, "attention.causal: false", "generate", run, "--tokens", "9", "model.attention.causal=false")
 	fails(t, 2, "temperature: -1", "generate", run, "--temperature", "-1")
 	fails(t, 2, "--tokens 0", "generate", run, "--tokens", "0")
 	fails(t, 2, "an empty text", "generate", run, "--prompt", "")
 	fails(t, 2, "one run is wanted", "generate")
 	fails(t, 2, "unknown key", "eval", run, "model.nosuch=1")
-	fails(t, 3, "the validation split has 600 tokens", "eval", run, "--context", "600")
+	fails(t, 3, "the validation split has 600 tokens", "eval", trained(t, strings.Repeat("abc", 2000), "model.position=none", "train.steps=1"), "--context", "600")
 	fails(t, 5, "belongs to another run", "eval", run, "model.d_model=64")
 	fails(t, 2, "no run is here", "eval", filepath.Dir(run))
 }

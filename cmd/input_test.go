@@ -107,6 +107,15 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestTheOtherKindOfFile: a run's file for run, and an experiment's for everything else, is one error that says whose it is.
+func TestTheOtherKindOfFile(t *testing.T) {
+	w := newWorkbench(t)
+	w.want(exitUsage, "run run.yaml", "run.yaml:2:1: model: a key of one run, which ablate train takes")
+	for _, command := range []string{"train", "config print", "inspect"} {
+		w.want(exitUsage, command+" experiment.yaml", "experiment.yaml:3:1: base: a key of an experiment, which ablate run takes")
+	}
+}
+
 // TestOddShapes: what does not fit together names both numbers.
 func TestOddShapes(t *testing.T) {
 	w := newWorkbench(t)

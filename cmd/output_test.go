@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -98,5 +99,38 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 	if _, err := os.Stat(results.CellsDir); err == nil {
 		t.Error("help has made cells")
+	}
+}
+
+// TestProfilesAreNamed: what was run quickly says so, and what leaves a report with another run of the same name is counted.
+func TestProfilesAreNamed(t *testing.T) {
+	w := newWorkbench(t)
+	w.write("quick.yaml", strings.Replace(tinyExperiment, "seeds: [1, 2]", "seeds: [1, 2]\nquick: {seeds: [1]}", 1))
+	for _, c := range []struct {
+		args    string
+		quick   bool
+		dropped string
+	}{
+		{"run experiment.yaml name=none", false, ""},
+		{"run quick.yaml", true, ""},
+		{"run quick.yaml", true, ""},
+		{"run quick.yaml --profile full", false, ""}, // it has those cells, and more
+		{"run quick.yaml model.placement=pre", true, "of which 3 are not part"},
+	} {
+		code, stdout, stderr := w.run(append(strings.Fields(c.args), "--progress", "off")...)
+		dir := "runs/places"
+		if strings.Contains(c.args, "none") {
+			dir = "runs/none"
+		}
+		page, err := os.ReadFile(filepath.Join(dir, results.ReportFile))
+		if err != nil || code != exitDone {
+			t.Fatalf("%s: %d, %v: %s", c.args, code, err, stderr)
+		}
+		if strings.Contains(stdout, "quick profile") != c.quick || strings.Contains(string(page), "quick profile") != c.quick {
+			t.Errorf("%s names the quick profile: %v\n%s", c.args, !c.quick, stdout)
+		}
+		if c.dropped == "" && stderr != "" || !strings.Contains(stderr, c.dropped) {
+			t.Errorf("%s says %q, want %q", c.args, stderr, c.dropped)
+		}
 	}
 }

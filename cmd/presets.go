@@ -109,6 +109,11 @@ func layers(args []string) ([]*config.Tree, error) {
 		if err != nil {
 			return nil, err
 		}
+		for _, key := range []string{"base", "axes"} {
+			if t.Get(key) != nil {
+				return nil, t.Errorf(key, "a key of an experiment, which ablate run takes; here the keys of one run are wanted: model, data, train, …")
+			}
+		}
 		out = append(out, t)
 	}
 	over, err := config.ParseArgs(settings)

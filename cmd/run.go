@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -138,6 +139,9 @@ func (a *app) runPlan(c *cobra.Command, plan *sweep.Plan, f *runFlags, o sweep.O
 	if err != nil {
 		return err
 	}
+	if n := plan.Dropped(dir); n > 0 {
+		a.log.Warn(fmt.Sprintf("%s had other cells so far, of which %d are not part of this run: their files stay, the report is without them; the command that made them brings it back", dir, n))
+	}
 	progress := a.newProgress(plan)
 	o.Progress = progress
 	out, runErr := sweep.Run(c.Context(), plan, dir, o)
@@ -199,7 +203,11 @@ func (a *app) printRun(dir string, cells []metrics.Summary) error {
 	if err := t.Eventful().Write(a.stdout, "text"); err != nil {
 		return err
 	}
-	a.printf("\nreport: %s\n", filepath.Join(dir, results.ReportFile))
+	a.printf("\n")
+	if e.Profile == "quick" {
+		a.printf("quick profile: fewer, smaller or shorter runs than the experiment asks for; all of it: --profile full\n")
+	}
+	a.printf("report: %s\n", filepath.Join(dir, results.ReportFile))
 	return nil
 }
 

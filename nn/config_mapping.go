@@ -93,7 +93,7 @@ func kindOf(v any) (kind string, values map[string]any, err error) {
 	case map[string]any:
 		kind, ok := v["kind"].(string)
 		if !ok {
-			return "", nil, errors.New("kind: a mapping needs a kind, which is a name")
+			return "", nil, errors.New("kind: a mapping needs a kind, which is a name, as in {kind: NAME, …}")
 		}
 		values := maps.Clone(v)
 		delete(values, "kind")

@@ -241,13 +241,26 @@ func (c Config) Unread() []string {
 	return keys
 }
 
+// LearnedPositions is the number of positions for which the model has a learned
+// vector, the least of all layers; 0 if it learns none, and no text is too long.
+func (c *Config) LearnedPositions() (least int) {
+	for _, q := range c.Position {
+		if q.learned() && (least == 0 || int(q.Max) < least) {
+			least = int(q.Max)
+		}
+	}
+	return least
+}
+
 // learnsPositions says whether the model has a table with a learned vector for every
 // position.
 func (c *Config) learnsPositions() bool {
-	return slices.ContainsFunc(c.Position, func(q PositionConfig) bool {
-		p := Positions[q.Kind]
-		return p != nil && slices.Contains(p.Reads, "max")
-	})
+	return slices.ContainsFunc(c.Position, PositionConfig.learned)
+}
+
+func (q PositionConfig) learned() bool {
+	p := Positions[q.Kind]
+	return p != nil && slices.Contains(p.Reads, "max")
 }
 
 // qkNormed says whether any block normalises queries and keys.

@@ -24,6 +24,7 @@ var pageTemplate = template.Must(template.New("report").Parse(pageText))
 // html/template; figures and style are our own bytes.
 type page struct {
 	Name, Question, Paper, Expect string
+	Profile                       string
 	Style                         template.CSS
 	Runs, Arms                    int
 	Answer                        answer
@@ -64,7 +65,7 @@ func newGrid(t *results.Table) grid {
 func newPage(s *source, table *results.Table, figures []*figure, absent []string) (*page, error) {
 	where := commandDir(s.Dir)
 	p := &page{
-		Name: s.Name, Question: s.Question, Paper: s.Paper, Expect: s.Expect, Arms: len(s.Arms), Absent: absent,
+		Name: s.Name, Question: s.Question, Paper: s.Paper, Expect: s.Expect, Profile: s.Profile, Arms: len(s.Arms), Absent: absent,
 		Answer: s.answer(), Results: newGrid(table), Each: newGrid(runTable(s)), Definitions: defined(s.Experiment),
 		Redraw: "ablate report " + where,
 	}

@@ -160,7 +160,7 @@ func (s *source) depthKeys() (keys []key) {
 	for i, d := range s.depths {
 		text := fmt.Sprintf("%g", d)
 		if i == 0 {
-			text += " layers"
+			text = results.Layers(text)
 		}
 		keys = append(keys, key{text: text, colour: ordered(i, len(s.depths))})
 	}

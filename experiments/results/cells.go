@@ -20,10 +20,11 @@ const Pending metrics.Status = "pending"
 // Cells is cells.json: every cell of an experiment in the order in which they
 // were expanded, which is the order of every table and figure.
 type Cells struct {
-	Format int      `json:"format"`
-	Name   string   `json:"name"`
-	Axes   []string `json:"axes"` // keys, "model.placement"; seeds are no axis
-	Cells  []Cell   `json:"cells"`
+	Format  int      `json:"format"`
+	Name    string   `json:"name"`
+	Profile string   `json:"profile,omitempty"` // quick or full, where the experiment tells them apart
+	Axes    []string `json:"axes"`              // keys, "model.placement"; seeds are no axis
+	Cells   []Cell   `json:"cells"`
 }
 
 // Cell is one run of an experiment. Cells with equal Values are one arm and

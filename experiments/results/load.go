@@ -29,6 +29,7 @@ type Experiment struct {
 	Paper    string
 	Expect   string
 	Show     []string // figures the experiment asks for; empty: all that apply
+	Profile  string   // as in Cells
 	Axes     []string
 	Arms     []*Arm // in the order of their first cells
 }
@@ -122,7 +123,7 @@ func (e *Experiment) readCells(root *os.Root) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Dir, err)
 		}
-		e.Axes = c.Axes
+		e.Axes, e.Profile = c.Axes, Printable(c.Profile)
 		for _, cell := range c.Cells {
 			e.add(cell, CellDir(cell.ID))
 		}

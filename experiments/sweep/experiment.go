@@ -23,6 +23,7 @@ type Experiment struct {
 	Seeds    []int64
 	Show     []string     // figures of the report
 	Quick    *config.Tree // overrides of the quick profile; nil once a profile was chosen
+	Profile  string       // the profile that was chosen; "" where the experiment has no overrides, and they are one
 }
 
 // Axis is a key of the configuration and the values that it takes.
@@ -100,6 +101,13 @@ func Parse(name string, text []byte) (*Experiment, error) {
 	tree, err := config.ParseFile(name, text)
 	if err != nil {
 		return nil, err
+	}
+	if tree.Get("base") == nil {
+		for _, key := range []string{"model", "data", "train"} {
+			if tree.Get(key) != nil {
+				return nil, tree.Errorf(key, "a key of one run, which ablate train takes; those of an experiment are below base")
+			}
+		}
 	}
 	var d document
 	var all problems

@@ -3,6 +3,9 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"ablate/data"
@@ -177,9 +180,28 @@ func (e *Experiment) distinct(cells []*Cell) error {
 	return all.err()
 }
 
+// Dropped counts the cells that a directory's experiment had so far and the plan has not: their files stay, and its
+// tables and figures are without them.
+func (p *Plan) Dropped(dir string) (n int) {
+	b, err := os.ReadFile(filepath.Join(dir, results.CellsFile))
+	if err != nil {
+		return 0
+	}
+	before, err := results.ParseCells(b)
+	if err != nil {
+		return 0
+	}
+	for _, old := range before.Cells {
+		if !slices.ContainsFunc(p.Cells, func(c *Cell) bool { return c.ID == old.ID }) {
+			n++
+		}
+	}
+	return n
+}
+
 // table is the plan as cells.json holds it.
 func (p *Plan) table() *results.Cells {
-	t := &results.Cells{Format: results.Format, Name: p.Experiment.Name}
+	t := &results.Cells{Format: results.Format, Name: p.Experiment.Name, Profile: p.Experiment.Profile}
 	for _, a := range p.Experiment.Axes {
 		t.Axes = append(t.Axes, a.Key)
 	}

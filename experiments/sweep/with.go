@@ -27,8 +27,10 @@ func (e *Experiment) With(profile string, args *config.Tree) (*Experiment, error
 		out.Base = &config.Tree{}
 	}
 	var all problems
-	if profile == "quick" && e.Quick != nil {
-		out.overlay(config.Overrides(e.Quick), &all)
+	if e.Quick != nil {
+		if out.Profile = profile; profile == "quick" {
+			out.overlay(config.Overrides(e.Quick), &all)
+		}
 	}
 	if args != nil {
 		out.overlay(config.Merge(args), &all)
