@@ -107,6 +107,28 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestWhatIsNoFile: a pipe is not waited for, and a file that memory cannot hold is not read.
+func TestWhatIsNoFile(t *testing.T) {
+	w := newWorkbench(t)
+	w.want(exitData, "train run.yaml data.path=.", "a directory")
+	if makePipe(t, "pipe") {
+		for _, source := range []string{"text", "tokens"} {
+			w.want(exitData, "train run.yaml data.path=pipe data.source="+source, "not a regular file")
+		}
+	}
+	f, err := os.Create("huge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(1 << 43); err != nil { // of which nothing is on disk
+		t.Skip(err)
+	}
+	for _, source := range []string{"text", "tokens"} {
+		w.want(exitResources, "train run.yaml data.path=huge data.source="+source, "not enough memory", `the file "huge"`)
+	}
+}
+
 // TestTheOtherKindOfFile: a run's file for run, and an experiment's for everything else, is one error that says whose it is.
 func TestTheOtherKindOfFile(t *testing.T) {
 	w := newWorkbench(t)

@@ -20,6 +20,15 @@ import (
 // longRun is tinyRun with enough steps to be met on the way.
 const longRun = "train.steps=1200 train.eval_every=100 train.checkpoint_every=150 probe.every=50 --progress json --json"
 
+// makePipe makes a named pipe where there are such.
+func makePipe(t *testing.T, name string) bool {
+	t.Helper()
+	if err := syscall.Mkfifo(name, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
 // watched is the standard error of a process that is looked at while it runs.
 type watched struct {
 	mu  sync.Mutex
@@ -137,9 +146,7 @@ func TestTwoSignalsStopAtOnce(t *testing.T) {
 // save, and nothing to wait for.
 func TestSignalBeforeTraining(t *testing.T) {
 	w := newWorkbench(t)
-	if err := syscall.Mkfifo("pipe.yaml", 0o666); err != nil {
-		t.Fatal(err)
-	}
+	makePipe(t, "pipe.yaml")
 	p := w.start("train", "pipe.yaml")
 	pipe := -1 // the end to write to, which there is as soon as somebody reads
 	for begun := time.Now(); pipe < 0; time.Sleep(time.Millisecond) {

@@ -73,6 +73,13 @@ var errChanged = errors.New("the file changed while it was being read")
 
 // readNamed returns the bytes of the file of that name.
 func readNamed(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if err := readable(info); err != nil { // to open a pipe would wait for somebody to write
+		return nil, err
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, withoutPath(err)
@@ -88,15 +95,23 @@ func readFile(f fs.File) ([]byte, error) {
 	if err != nil {
 		return nil, withoutPath(err)
 	}
-	switch {
-	case info.IsDir():
-		return nil, errors.New("this is a directory, not a file")
-	case !info.Mode().IsRegular():
-		return nil, errors.New("this is not a regular file: copy it to one first")
-	case info.Size() > math.MaxInt-1:
-		return nil, fmt.Errorf("%d bytes are more than this machine can address", info.Size())
+	if err := readable(info); err != nil {
+		return nil, err
 	}
 	return readExactly(f, int(info.Size()))
+}
+
+// readable says why a file is not read.
+func readable(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("this is a directory, not a file")
+	case !info.Mode().IsRegular():
+		return errors.New("this is not a regular file: copy it to one first")
+	case info.Size() > math.MaxInt-1:
+		return fmt.Errorf("%d bytes are more than this machine can address", info.Size())
+	}
+	return nil
 }
 
 // readExactly reads size bytes, and expects the end there.

@@ -35,6 +35,13 @@ func load(path string, whole bool) (*Checkpoint, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
 		file = filepath.Join(path, checkpointFile)
+		info, err = os.Stat(file)
+	}
+	switch {
+	case err != nil:
+		return nil, &CorruptError{path, "cannot be opened", err}
+	case !info.Mode().IsRegular():
+		return nil, &CorruptError{path, "cannot be used", errors.New("it is no regular file")}
 	}
 	f, err := os.Open(file)
 	if err != nil {

@@ -120,6 +120,28 @@ func TestNoGoodCheckpoint(t *testing.T) {
 	}
 }
 
+// TestWithheldCheckpoint: what the system will not give may be good, and is not passed over.
+func TestWithheldCheckpoint(t *testing.T) {
+	d, newest, content := twoCheckpoints(t)
+	if err := os.Remove(newest); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(newest, newest); err != nil { // opens for nobody, not even for root
+		t.Skip(err)
+	}
+	latest, _, err := mustOpen(t, d.dir).Latest()
+	if e, ok := errors.AsType[*CorruptError](err); !ok || e.Reason != "cannot be opened" || latest != nil {
+		t.Fatalf("the latest is %+v, %v", latest, err)
+	}
+	if err := errors.Join(os.Remove(newest), os.WriteFile(newest, content, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := d.run(t, t.Context(), nil)
+	if err != nil || len(d.rejected) > 0 || d.outcome(t, r) != unbroken(t) {
+		t.Errorf("given again, it ends %+v, %v, rejected %v", r, err, d.rejected)
+	}
+}
+
 func TestForeignCheckpointIsRefused(t *testing.T) {
 	d, _, _ := twoCheckpoints(t)
 	files := func() (all []string) {

@@ -61,7 +61,8 @@ func Latest(dir string) (latest *Checkpoint, rejected []error, err error) {
 
 // Latest reads the newest good checkpoint; nil if there is none. rejected
 // tells of newer ones that cannot be used, newest first: whoever continues
-// from an older one should say so.
+// from an older one should say so. One that cannot be read at the moment is
+// an error, since to continue without it would destroy it.
 func (c *Checkpoints) Latest() (latest *Checkpoint, rejected []error, err error) {
 	steps, err := c.steps()
 	if err != nil {
@@ -74,6 +75,9 @@ func (c *Checkpoints) Latest() (latest *Checkpoint, rejected []error, err error)
 		}
 		if err == nil {
 			return latest, rejected, nil
+		}
+		if e, ok := errors.AsType[*CorruptError](err); ok && e.withheld() {
+			return nil, rejected, err
 		}
 		rejected = append(rejected, err)
 	}

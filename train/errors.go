@@ -1,7 +1,9 @@
 package train
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -23,6 +25,13 @@ func (e *CorruptError) Error() string {
 
 // Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
+
+// withheld reports whether the operating system would not give what may be a
+// good checkpoint: a permission, a disk or a network is at fault, not the bytes.
+func (e *CorruptError) withheld() bool {
+	cause, ok := errors.AsType[*fs.PathError](e)
+	return ok && !errors.Is(cause, fs.ErrNotExist)
+}
 
 // MismatchError is a sound checkpoint of another run: another model, other
 // data, other mathematics.

@@ -10,13 +10,18 @@ import (
 )
 
 // Label is an axis value as text for a table or a figure: a scalar as it is,
-// {kind: k} as k, {kind: k, a: 1} as k(a=1), a list in brackets.
+// {kind: k} as k, {kind: k, a: 1} as k(a=1), a list in brackets. Text that cannot
+// be shown as it is, or looks as if it had been quoted, is quoted as in Go, so that
+// two texts never look alike.
 func Label(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
 	case string:
-		return Printable(v)
+		if Printable(v) != v || strings.HasPrefix(v, `"`) {
+			return strconv.Quote(v)
+		}
+		return v
 	case json.Number:
 		return Printable(v.String())
 	case float64:

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -171,7 +172,7 @@ func (e *Experiment) add(c Cell, dir string) {
 	for i, v := range c.Values {
 		labels[i], names[i] = Label(v), nameOf(e.Axes[i], v)
 	}
-	i := slices.IndexFunc(e.Arms, func(a *Arm) bool { return slices.Equal(a.Labels, labels) })
+	i := slices.IndexFunc(e.Arms, func(a *Arm) bool { return reflect.DeepEqual(a.Values, c.Values) })
 	if i < 0 {
 		i = len(e.Arms)
 		e.Arms = append(e.Arms, &Arm{Values: c.Values, Labels: labels, Names: names})

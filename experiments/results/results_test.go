@@ -217,11 +217,29 @@ func TestLabel(t *testing.T) {
 		{"pre", "pre"}, {24, "24"}, {1e-3, "0.001"}, {json.Number("1e-3"), "1e-3"}, {true, "true"}, {nil, "null"},
 		{map[string]any{"kind": "xavier"}, "xavier"}, {map[string]any{"kind": "mix", "k": 3.0}, "mix(k=3)"},
 		{map[string]any{"b": 1, "a": "x"}, "{a=x, b=1}"}, {[]any{"a", 1}, "[a, 1]"},
-		{"two\nlines\x1b[31m\u202e", "two lines\ufffd[31m\ufffd"}, {"\xff", "\ufffd"},
+		{"two\nlines\x1b[31m\u202e", `"two\nlines\x1b[31m\u202e"`}, {"\xff", `"\xff"`}, {`"a"`, `"\"a\""`}, {`a "b"`, `a "b"`},
 	} {
 		if got := results.Label(c.v); got != c.want {
 			t.Errorf("Label(%v) = %q, want %q", c.v, got, c.want)
 		}
+	}
+}
+
+// TestArmsThatLookAlike: arms are what their values are, whatever can be shown of them.
+func TestArmsThatLookAlike(t *testing.T) {
+	spec := resultstest.Activations()
+	spec.Arms = [][]any{{"\x01"}, {"\x02"}, {"\t=1"}, {" =1"}, {"\ufffd"}}
+	dir := t.TempDir()
+	spec.Write(t, dir)
+	labels := map[string]bool{}
+	for _, a := range load(t, dir).Arms {
+		labels[a.Name()] = true
+		if len(a.Runs) != len(spec.Seeds) {
+			t.Errorf("arm %q has %d runs", a.Name(), len(a.Runs))
+		}
+	}
+	if len(labels) != len(spec.Arms) {
+		t.Errorf("%d arms are shown as %v", len(spec.Arms), labels)
 	}
 }
 

@@ -2,6 +2,8 @@ package sweep
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"sync"
 
 	"ablate/data"
@@ -34,6 +36,16 @@ func (c *Corpora) Open(cfg data.Config, context int) (*data.Corpus, error) {
 		c.opened[key] = o
 	}
 	c.mu.Unlock()
-	o.once.Do(func() { o.corpus, o.err = data.Open(cfg, context) })
+	o.once.Do(func() { o.corpus, o.err = openCorpus(cfg, context) })
 	return o.corpus, o.err
+}
+
+// openCorpus is data.Open of what this machine can hold: a file is in memory as a whole.
+func openCorpus(cfg data.Config, context int) (*data.Corpus, error) {
+	if info, err := os.Stat(cfg.Path); err == nil && cfg.Path != "" && info.Mode().IsRegular() {
+		if available, known := availableMemory(os.DirFS("/")); known && info.Size() > available {
+			return nil, &Resources{What: "memory", Need: info.Size(), Available: available, Breakdown: "the file " + strconv.Quote(cfg.Path)}
+		}
+	}
+	return data.Open(cfg, context)
 }

@@ -57,7 +57,7 @@ func (e *Experiment) arms() ([]*arm, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("experiment %s has no cell: its exceptions drop all of them", e.Name)
+		return nil, &config.Error{Problems: []config.Problem{{Pos: e.Except[0].Pos, Path: "except", Msg: fmt.Sprintf("experiment %s has no cell: its exceptions drop all of them", e.Name)}}}
 	}
 	return out, nil
 }

@@ -175,6 +175,8 @@ func TestMistakes(t *testing.T) {
 		{"match on an axis", tiny(axis, "match: {on: params, solve: train.lr, across: [model.layers]}"), nil, []string{"train.lr is an axis"}},
 		{"match without its reference", tiny(axis, "except: [{model.layers: 1, train.lr: 1e-3}]", "match: {on: params, solve: model.d_ff, across: [model.layers]}"), nil, []string{"is not among the cells"}},
 		{"match by what is no integer", tiny(axis, "match: {on: params, solve: train.clip, across: [model.layers]}"), nil, []string{"train.clip: cannot be solved for"}},
+		{"match by what is no part of the model", tiny(axis, "match: {on: params, solve: train.steps, across: [model.layers]}"), nil, []string{"train.steps: cannot be solved for", "no key of the model"}},
+		{"match by what changes nothing", tiny("axes: {model.activation: [relu, gelu]}", "match: {on: params, solve: model.heads, across: [model.activation]}"), nil, []string{"model.heads: cannot be solved for", "params does not depend on it"}},
 		{"too many cells", tiny("seeds: ["+strings.Repeat("1, ", 5000)+"1]", "axes: {model.layers: [1, 2]}"), nil, []string{"1 stands twice"}},
 		{"a setting that does nothing", tiny("axes: {train.eval_every: [2, 3]}"), nil,
 			[]string{"cells 0 (train.eval_every=2) and 1 (train.eval_every=3) are the same run"}},
@@ -202,5 +204,18 @@ func TestMistakes(t *testing.T) {
 func TestUnknownProfile(t *testing.T) {
 	if _, err := parse(t, tiny(), "huge"); err == nil || !strings.Contains(err.Error(), "quick and full") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestQuickNeedsSeeds(t *testing.T) {
+	e, err := Parse("tiny.yaml", []byte(tiny("quick: {seeds: []}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.With("quick", nil); err == nil || !strings.Contains(err.Error(), "seeds: no seed") {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := e.With("full", nil); err != nil {
+		t.Errorf("the whole has seeds: %v", err)
 	}
 }

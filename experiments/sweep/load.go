@@ -123,7 +123,7 @@ func (l *Loaded) restore() error {
 // Corpus opens the data, split as they were for training. changed says that the
 // source is not the one that the model was trained on.
 func (l *Loaded) Corpus() (c *data.Corpus, changed bool, err error) {
-	c, err = data.Open(l.Config.Data, l.Config.Model.Context)
+	c, err = openCorpus(l.Config.Data, l.Config.Model.Context)
 	if err != nil {
 		return nil, false, err
 	}

@@ -29,7 +29,9 @@ func (e *Experiment) With(profile string, args *config.Tree) (*Experiment, error
 	var all problems
 	if e.Quick != nil {
 		if out.Profile = profile; profile == "quick" {
-			out.overlay(config.Overrides(e.Quick), &all)
+			if out.overlay(config.Overrides(e.Quick), &all); len(out.Seeds) == 0 {
+				all.at(e.Quick, "seeds", "no seed; write [1, 2]")
+			}
 		}
 	}
 	if args != nil {

@@ -218,6 +218,13 @@ func TestTruncateRefusesLostRows(t *testing.T) {
 		t.Errorf("got %v; want an error that names %s", err, StepsFile)
 	}
 	at.Metrics--
+	for _, n := range []*int64{&at.Metrics, &at.Layers} { // in the middle of a row
+		*n -= 3
+		if err := f.Truncate(at); err == nil || !strings.Contains(err.Error(), "no row ends there") {
+			t.Errorf("got %v; want an error that says where", err)
+		}
+		*n += 3
+	}
 	at.Timing += 100
 	if err := f.Truncate(at); err != nil {
 		t.Errorf("timing rows are not promised, but: %v", err)
