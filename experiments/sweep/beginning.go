@@ -10,6 +10,7 @@ import (
 
 	"ablate/experiments/config"
 	"ablate/experiments/results"
+	"ablate/ops/kernel"
 	"ablate/train"
 )
 
@@ -25,6 +26,7 @@ type resumption struct {
 	Step       int64             `json:"step"`
 	Checkpoint string            `json:"checkpoint"`
 	Changed    map[string]string `json:"changed,omitempty"` // keys without a part in the numbers: "10 → 5"
+	Kernels    string            `json:"kernels,omitempty"` // where the session before had others, whose last bits differ: "avx2 → avx512"
 }
 
 // beginning finds where a run starts, and puts its records there.
@@ -38,7 +40,7 @@ func (o Options) beginning(c *Cell, run string, checkpoints *train.Checkpoints) 
 		if err != nil {
 			return nil, err
 		}
-		return resume(c, run, from), nil
+		return o.resume(c, run, from), nil
 	}
 	if !o.Force {
 		latest, rejected, err := checkpoints.Latest()
@@ -46,7 +48,7 @@ func (o Options) beginning(c *Cell, run string, checkpoints *train.Checkpoints) 
 			o.Progress.Note(c, fmt.Sprintf("passed over: %v", r))
 		}
 		if err != nil || latest != nil {
-			return resume(c, run, latest), err
+			return o.resume(c, run, latest), err
 		}
 	}
 	from := c.from
@@ -62,18 +64,25 @@ func (o Options) beginning(c *Cell, run string, checkpoints *train.Checkpoints) 
 }
 
 // resume continues a run of the cell's own, and adds to the history in its manifest.
-func resume(c *Cell, run string, from *train.Checkpoint) *beginning {
+func (o Options) resume(c *Cell, run string, from *train.Checkpoint) *beginning {
 	if from == nil {
 		return new(beginning)
 	}
 	var old struct {
 		Continues any   `json:"continues"`
 		Resumed   []any `json:"resumed"`
+		CPU       struct {
+			Kernels string `json:"kernel_path"`
+		} `json:"cpu"`
 	}
 	if text, err := os.ReadFile(filepath.Join(run, results.ManifestFile)); err == nil && json.Unmarshal(text, &old) != nil {
 		old.Resumed = nil // of an unreadable manifest nothing is kept
 	}
 	now := resumption{Step: from.Step, Checkpoint: from.Path, Changed: c.changed(run)}
+	if before := old.CPU.Kernels; before != "" && before != kernel.Path() {
+		now.Kernels = before + " → " + kernel.Path()
+		o.Progress.Note(c, fmt.Sprintf("trained with %s kernels up to step %d, with %s from there: the bytes will be those of neither", before, from.Step, kernel.Path()))
+	}
 	return &beginning{from: from, continues: old.Continues, resumed: append(old.Resumed, now)}
 }
 

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"ablate/experiments/config"
 	"ablate/experiments/results"
+	"ablate/ops/kernel"
 	"ablate/train"
 	"ablate/train/metrics"
 )
@@ -170,6 +172,30 @@ func TestForeignCheckpoints(t *testing.T) {
 		if made, _ := os.ReadDir(dir); len(made) > 0 {
 			t.Errorf("%s: %v was made", setting, made)
 		}
+	}
+}
+
+// TestOtherKernelsAreRecorded: a run that goes on with other kernels than it began with says so.
+func TestOtherKernelsAreRecorded(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	p := single(t, "train.steps=9")
+	if _, err := Run(ctx, p, dir, Options{Progress: &stopper{at: 6, stop: cancel}}); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join(dir, filepath.FromSlash(results.CellDir(p.Cells[0].ID)), results.ManifestFile)
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`"kernel_path": "`+kernel.Path()+`"`), []byte(`"kernel_path": "others"`), 1)
+	if err := os.WriteFile(manifest, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run, _ := runSingle(t, dir, Options{}, "train.steps=9")
+	if m := manifestOf(t, run); len(m.Resumed) != 1 || m.Resumed[0].Kernels != "others → "+kernel.Path() {
+		t.Errorf("recorded is %+v", m.Resumed)
 	}
 }
 
