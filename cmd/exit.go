@@ -3,10 +3,12 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 
 	"ablate/data"
 	"ablate/experiments/config"
+	"ablate/experiments/results"
 	"ablate/experiments/sweep"
 	"ablate/train"
 )
@@ -19,7 +21,7 @@ const (
 	exitData        = 3  // a source of data
 	exitDiverged    = 4  // train ended with non-finite numbers
 	exitCheckpoint  = 5  // a checkpoint that cannot be used
-	exitResources   = 6  // memory or disk
+	exitResources   = 6  // memory or disk, and what the system forbids
 	exitGate        = 7  // a --fail-if condition held
 	exitInterrupted = 75 // a checkpoint is saved: run again
 	exitKilled      = 130
@@ -69,18 +71,25 @@ var exitRules = []struct {
 }{
 	{exitUsage, is[*config.Error]},
 	{exitUsage, is[*sweep.Locked]},
+	{exitUsage, is[*results.NothingError]},
 	{exitData, is[*data.Error]},
 	{exitResources, is[*sweep.Resources]},
 	{exitResources, is[*train.SaveError]},
 	{exitCheckpoint, is[*train.MismatchError]},
 	{exitCheckpoint, is[*train.CorruptError]},
 	{exitResources, fullDisk},
+	{exitResources, forbidden},
 }
 
 // fullDisk is a write that found no room: beyond the space that is left, a
 // quota, or the largest size that a file may have.
 func fullDisk(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// forbidden is a file or a directory that may not be read or written.
+func forbidden(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 func is[E error](err error) bool {

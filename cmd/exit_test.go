@@ -2,10 +2,13 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ablate/experiments/results"
@@ -35,6 +38,12 @@ func TestExitCodes(t *testing.T) {
 	w.want(exitUsage, "run experiment.yaml --index 4", "cells 0 to 3")
 	w.want(exitUsage, "train run.yaml --fail-if val_ppl", "a condition is METRIC")
 	w.want(exitUsage, "train run.yaml --threads -1", "--threads -1")
+	w.want(exitUsage, "train run.yaml --resume=", "--resume: it is empty")
+	w.want(exitUsage, "report .", "holds neither an experiment")
+	w.want(exitUsage, "show .", "holds neither an experiment")
+	if code := exitCode(fmt.Errorf("file: %w", &fs.PathError{Op: "open", Path: "file", Err: syscall.EACCES})); code != exitResources {
+		t.Errorf("what is forbidden ends with %d", code)
+	}
 	w.want(exitData, "train run.yaml data.path=nosuch.txt", `"nosuch.txt"`, "no such file")
 	w.want(exitData, "train run.yaml data.path=empty.txt", "needs at least 17 tokens, has 0")
 	w.want(exitData, "train run.yaml data.path=short.txt", "needs at least 17 tokens")

@@ -156,7 +156,11 @@ func ending(o sweep.Outcome) string {
 	case o.Reused:
 		return fmt.Sprintf("was finished: val ppl %s", results.Number(s.ValPPL.Float()))
 	case s.ValPPL.Finite():
-		return fmt.Sprintf("%s: val ppl %s, %.0f tok/s", s.Status, results.Number(s.ValPPL.Float()), s.TokensPerS.Float())
+		text := fmt.Sprintf("%s: val ppl %s", s.Status, results.Number(s.ValPPL.Float()))
+		if s.TokensPerS.Finite() {
+			text += fmt.Sprintf(", %.0f tok/s", s.TokensPerS.Float())
+		}
+		return text
 	default:
 		return fmt.Sprintf("%s after %d steps", s.Status, s.Steps)
 	}

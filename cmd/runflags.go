@@ -38,6 +38,9 @@ func (f *runFlags) options(a *app, p sweep.Progress) sweep.Options {
 // directory above it that exists must be one, and must be open for writing.
 // Nothing is made.
 func (f *runFlags) check() error {
+	if f.resume == "" {
+		return usageErrorf("--resume: it is empty; auto, never, or the path of a checkpoint")
+	}
 	dir := filepath.Clean(f.out)
 	info, err := os.Stat(dir)
 	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {

@@ -67,11 +67,11 @@ func (c *Config) validateSizes(p *problems) {
 		{"logits.scale", float64(c.Logits.Scale.at(c.DModel)), false}, {"logits.softcap", c.Logits.Softcap, true}, {"init.std", c.Init.Std, false},
 	} {
 		if !(s.x > 0 && s.x <= maxSize || s.zero && s.x == 0) {
-			p.add("%s: %g is not a number above 0%s", s.key, s.x, map[bool]string{true: ", or 0 for off"}[s.zero])
+			p.add("%s: %g is not a number above 0 and up to %d%s", s.key, s.x, maxSize, map[bool]string{true: ", or 0 for off"}[s.zero])
 		}
 	}
 	if x := float64(c.Init.PositionStd); !(x >= 0 && x <= maxSize) { // 0 is auto
-		p.add("init.position_std: %g is not auto or a number above 0", x)
+		p.add("init.position_std: %g is not auto or a number above 0 and up to %d", x, maxSize)
 	}
 	if err := c.Init.Multipliers.Validate(); err != nil {
 		p.add("init.multipliers.%w", err)

@@ -35,7 +35,7 @@ func (a *Slopes) FromConfig(v any) error {
 		if x, ok := number(v); ok && x > 0 && x <= maxSize {
 			return x, nil
 		}
-		return 0, fmt.Errorf("%v is not a number above 0", v)
+		return 0, fmt.Errorf("%v is not a number above 0 and up to %d", v, maxSize)
 	})
 	if err == nil && len(list) != 1 && len(list) != 3 {
 		err = errors.New("allowed: a number, or three: for attention, for FFN, and outside of blocks")

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -136,6 +135,8 @@ func (f *figure) save(file string) error {
 		return err
 	}
 	folder, base := filepath.Dir(file), filepath.Base(file)
-	return errors.Join(results.WriteFile(folder, base, picture),
-		results.WriteFile(folder, strings.TrimSuffix(base, ext)+".csv", numbers))
+	if err := results.WriteFile(folder, base, picture); err != nil {
+		return err
+	}
+	return results.WriteFile(folder, strings.TrimSuffix(base, ext)+".csv", numbers)
 }

@@ -115,6 +115,13 @@ func (e *Experiment) readExperiment(root *os.Root) error {
 	return nil
 }
 
+// NothingError is a directory that is nobody's run.
+type NothingError struct{ Dir string }
+
+func (e *NothingError) Error() string {
+	return fmt.Sprintf("%s holds neither an experiment (%s) nor a run (%s)", e.Dir, CellsFile, metrics.StepsFile)
+}
+
 // readCells fills Axes and Arms from cells.json, or from what runs there are.
 func (e *Experiment) readCells(root *os.Root) error {
 	b, err := root.ReadFile(CellsFile)
@@ -143,7 +150,7 @@ func (e *Experiment) readCells(root *os.Root) error {
 		return err
 	}
 	if len(ids) == 0 {
-		return fmt.Errorf("%s holds neither an experiment (%s) nor a run (%s)", e.Dir, CellsFile, metrics.StepsFile)
+		return &NothingError{e.Dir}
 	}
 	e.Axes = []string{"run"}
 	for i, id := range ids {

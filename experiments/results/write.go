@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 )
 
@@ -14,8 +15,13 @@ import (
 // another name, synced, renamed, and the directory synced, without which the
 // rename itself may be lost. name is relative, with forward slashes; missing
 // directories on its way are made; neither ".." nor a symbolic link can lead it
-// out of dir.
+// out of dir. An error names the file.
 func WriteFile(dir, name string, data []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s cannot be written: %w", filepath.Join(dir, filepath.FromSlash(name)), err)
+		}
+	}()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
