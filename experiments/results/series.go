@@ -259,7 +259,7 @@ func (c *Curves) Widened(width int64) *Curves {
 			x := out.Train[i].Float()
 			if i+1 < len(out.Train) {
 				_, n := out.Point(i + 1) // the last of a run may be short of steps
-				x += (out.Train[i+1].Float() - x) * float64(n) / float64(out.Width+n)
+				x = (x*float64(out.Width) + out.Train[i+1].Float()*float64(n)) / float64(out.Width+n)
 			}
 			joined = append(joined, metrics.Known(x))
 		}
