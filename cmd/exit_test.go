@@ -54,6 +54,16 @@ func TestExitCodes(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		w.want(exitResources, "train run.yaml model.d_model=131072 --out other", "not enough memory", "weights and gradients")
 	}
+	rows, err := os.ReadFile(filepath.Join(s.Dir, metrics.StepsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(filepath.Join(s.Dir, metrics.StepsFile), "{}\n"+string(rows))
+	if err := os.Remove(filepath.Join(s.Dir, results.SummaryFile)); err != nil {
+		t.Fatal(err)
+	}
+	w.want(exitCheckpoint, "train run.yaml", "belongs to another run", "no row of metrics.jsonl ends at its")
+	w.write(filepath.Join(s.Dir, metrics.StepsFile), string(rows))
 	w.want(exitGate, "train run.yaml --fail-if val_ppl>1", `--fail-if "val_ppl>1"`, "val_ppl is ")
 	w.want(exitDone, "train run.yaml --fail-if val_ppl>1e9 --fail-if steps<6")
 }

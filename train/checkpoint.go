@@ -49,6 +49,7 @@ type Checkpoint struct {
 	// Records are the lengths of the files of records; null where there were none.
 	Records *metrics.Offsets `json:"records"`
 
+	Kernels   string       `json:"kernels"` // that made the last step; "" in checkpoints of earlier builds
 	Dtype     string       `json:"dtype"`
 	Optimizer string       `json:"optimizer"`
 	Params    []ParamShape `json:"params"`

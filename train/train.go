@@ -38,6 +38,7 @@ type Log interface {
 	metrics.Sink
 	Sync() error
 	Offsets() metrics.Offsets
+	EndRows(metrics.Offsets) error
 	Truncate(metrics.Offsets) error
 }
 

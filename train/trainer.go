@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"ablate/graph"
+	"ablate/ops/kernel"
 	"ablate/train/metrics"
 )
 
@@ -113,6 +114,9 @@ func (t *trainer[T]) cutBack() error {
 			return c.mismatch([]string{fmt.Sprintf("records: it continues %d bytes of metrics and %d of layers, there are %d and %d here",
 				to.Metrics, to.Layers, have.Metrics, have.Layers)})
 		}
+		if err := t.log.EndRows(to); err != nil {
+			return c.mismatch([]string{"records: " + err.Error()})
+		}
 	}
 	if t.job.Checkpoints != nil {
 		if err := t.job.Checkpoints.discard(t.saved); err != nil {
@@ -137,7 +141,7 @@ func (t *trainer[T]) save() error {
 	}
 	c := &Checkpoint{
 		Step: int64(t.step), Tokens: t.tokens, Skipped: t.skipped, Loss: t.trainLoss, GradNorm: t.norm,
-		Identity: t.job.Identity, Dtype: graph.DtypeOf[T]().String(), Optimizer: t.optimizer.Name, Params: paramShapes(t.flat.specs),
+		Identity: t.job.Identity, Kernels: kernel.Path(), Dtype: graph.DtypeOf[T]().String(), Optimizer: t.optimizer.Name, Params: paramShapes(t.flat.specs),
 	}
 	if t.log != nil {
 		if err := t.log.Sync(); err != nil {

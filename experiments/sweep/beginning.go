@@ -26,7 +26,7 @@ type resumption struct {
 	Step       int64             `json:"step"`
 	Checkpoint string            `json:"checkpoint"`
 	Changed    map[string]string `json:"changed,omitempty"` // keys without a part in the numbers: "10 → 5"
-	Kernels    string            `json:"kernels,omitempty"` // where the session before had others, whose last bits differ: "avx2 → avx512"
+	Kernels    string            `json:"kernels,omitempty"` // where others made the checkpoint, whose last bits differ: "avx2 → avx512"
 }
 
 // beginning finds where a run starts, and puts its records there.
@@ -60,7 +60,11 @@ func (o Options) beginning(c *Cell, run string, checkpoints *train.Checkpoints) 
 	}
 	o.Progress.Note(c, fmt.Sprintf("continues run %s at step %d", filepath.Base(from.run), from.checkpoint.Step))
 	own, err := c.adopt(from, run)
-	return &beginning{from: own, continues: from.manifest()}, err
+	continues := from.manifest()
+	if other := o.otherKernels(c, from.checkpoint); other != "" {
+		continues["kernels"] = other
+	}
+	return &beginning{from: own, continues: continues}, err
 }
 
 // resume continues a run of the cell's own, and adds to the history in its manifest.
@@ -71,19 +75,22 @@ func (o Options) resume(c *Cell, run string, from *train.Checkpoint) *beginning 
 	var old struct {
 		Continues any   `json:"continues"`
 		Resumed   []any `json:"resumed"`
-		CPU       struct {
-			Kernels string `json:"kernel_path"`
-		} `json:"cpu"`
 	}
 	if text, err := os.ReadFile(filepath.Join(run, results.ManifestFile)); err == nil && json.Unmarshal(text, &old) != nil {
 		old.Resumed = nil // of an unreadable manifest nothing is kept
 	}
-	now := resumption{Step: from.Step, Checkpoint: from.Path, Changed: c.changed(run)}
-	if before := old.CPU.Kernels; before != "" && before != kernel.Path() {
-		now.Kernels = before + " → " + kernel.Path()
-		o.Progress.Note(c, fmt.Sprintf("trained with %s kernels up to step %d, with %s from there: the bytes will be those of neither", before, from.Step, kernel.Path()))
-	}
+	now := resumption{Step: from.Step, Checkpoint: from.Path, Changed: c.changed(run), Kernels: o.otherKernels(c, from)}
 	return &beginning{from: from, continues: old.Continues, resumed: append(old.Resumed, now)}
+}
+
+// otherKernels names the kernels that made a checkpoint and those that go on from it, and says so to people; ""
+// where they are the same, or those of the checkpoint not known.
+func (o Options) otherKernels(c *Cell, from *train.Checkpoint) string {
+	if from.Kernels == "" || from.Kernels == kernel.Path() {
+		return ""
+	}
+	o.Progress.Note(c, fmt.Sprintf("trained with %s kernels up to step %d, with %s from there: the bytes will be those of neither", from.Kernels, from.Step, kernel.Path()))
+	return from.Kernels + " → " + kernel.Path()
 }
 
 // changed lists in what the configuration differs from the one in the directory of

@@ -1,13 +1,15 @@
 package sweep
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"ablate/experiments/config"
@@ -175,27 +177,59 @@ func TestForeignCheckpoints(t *testing.T) {
 	}
 }
 
-// TestOtherKernelsAreRecorded: a run that goes on with other kernels than it began with says so.
+// noted keeps the notes of a run.
+type noted struct {
+	*stopper
+	mu    sync.Mutex
+	texts []string
+}
+
+func (n *noted) Note(_ *Cell, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.texts = append(n.texts, text)
+}
+
+// TestOtherKernelsAreRecorded: a run that goes on with other kernels than made its checkpoint says so, whether it is
+// its own or another run's that it continues.
 func TestOtherKernelsAreRecorded(t *testing.T) {
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	p := single(t, "train.steps=9")
-	if _, err := Run(ctx, p, dir, Options{Progress: &stopper{at: 6, stop: cancel}}); err != nil {
-		t.Fatal(err)
+	if kernel.Path() == "portable" {
+		t.Skip("there is one path only")
 	}
-	manifest := filepath.Join(dir, filepath.FromSlash(results.CellDir(p.Cells[0].ID)), results.ManifestFile)
-	text, err := os.ReadFile(manifest)
+	dir := t.TempDir()
+	restore, err := kernel.ForcePath("portable")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = bytes.Replace(text, []byte(`"kernel_path": "`+kernel.Path()+`"`), []byte(`"kernel_path": "others"`), 1)
-	if err := os.WriteFile(manifest, text, 0o666); err != nil {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	constant := []string{"train.schedule=constant", "train.warmup=2"}
+	_, err = Run(ctx, single(t, append(constant, "train.steps=9")...), dir, Options{Progress: &stopper{at: 6, stop: cancel}})
+	restore()
+	if err != nil {
 		t.Fatal(err)
 	}
-	run, _ := runSingle(t, dir, Options{}, "train.steps=9")
-	if m := manifestOf(t, run); len(m.Resumed) != 1 || m.Resumed[0].Kernels != "others → "+kernel.Path() {
-		t.Errorf("recorded is %+v", m.Resumed)
+	want := "portable → " + kernel.Path()
+	for _, c := range []struct {
+		steps string
+		found func(run string) string
+	}{
+		{"train.steps=8", func(run string) string { return fmt.Sprint(manifestOf(t, run).Continues["kernels"]) }},
+		{"train.steps=9", func(run string) string { return manifestOf(t, run).Resumed[0].Kernels }},
+	} {
+		n := &noted{stopper: &stopper{at: 1 << 30}}
+		run, _ := runSingle(t, dir, Options{Progress: n}, append(constant, c.steps)...)
+		said := slices.ContainsFunc(n.texts, func(s string) bool { return strings.HasPrefix(s, "trained with portable kernels up to step 6") })
+		if got := c.found(run); got != want || !said || n.begun.Load() != 6 {
+			t.Errorf("%s: recorded is %q, said %q, begun at %d", c.steps, got, n.texts, n.begun.Load())
+		}
+	}
+	for _, again := range []string{"train.steps=9", "train.steps=10"} { // from checkpoints of these kernels
+		n := &noted{stopper: &stopper{at: 1 << 30}}
+		runSingle(t, dir, Options{Progress: n}, append(constant, again)...)
+		if slices.ContainsFunc(n.texts, func(s string) bool { return strings.Contains(s, "kernels") }) {
+			t.Errorf("%s says %q", again, n.texts)
+		}
 	}
 }
 

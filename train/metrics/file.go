@@ -85,10 +85,34 @@ func (f *Files) Offsets() Offsets {
 	return Offsets{Metrics: f.steps.size, Layers: f.layers.size, Timing: f.timing.size}
 }
 
+// EndRows says with an error in which file of results no row ends at the given
+// length: it was changed, and cannot be continued.
+func (f *Files) EndRows(o Offsets) error {
+	if err := f.Flush(); err != nil {
+		return err
+	}
+	for _, at := range []struct {
+		log  *log
+		size int64
+	}{{&f.steps, o.Metrics}, {&f.layers.log, o.Layers}} {
+		if at.size == 0 {
+			continue
+		}
+		var last [1]byte
+		if _, err := at.log.file.ReadAt(last[:], at.size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			return fmt.Errorf("no row of %s ends at its %d bytes", at.log.name, at.size)
+		}
+	}
+	return nil
+}
+
 // Truncate cuts the files back to the given lengths. A file of results that is
-// shorter than that has lost rows and cannot be continued to the same bytes, nor
-// can one in which no row ends there: that is an error, and nothing is cut. Timing
-// promises nothing and is cut to what there is.
+// shorter than that has lost rows and cannot be continued to the same bytes:
+// that is an error, and nothing is cut. Timing promises nothing and is cut to
+// what there is.
 func (f *Files) Truncate(o Offsets) error {
 	if err := f.Flush(); err != nil {
 		return err
@@ -98,11 +122,6 @@ func (f *Files) Truncate(o Offsets) error {
 	for i, l := range f.logs() {
 		if want[i] < 0 || want[i] > l.size {
 			return fmt.Errorf("metrics: %s has %d bytes, but the run to be continued had written %d", l.file.Name(), l.size, want[i])
-		}
-		if ends, err := l.endsRow(want[i]); err != nil {
-			return err
-		} else if !ends && l != &f.timing {
-			return fmt.Errorf("metrics: %s was changed: the run to be continued had written %d bytes, and no row ends there", l.file.Name(), want[i])
 		}
 	}
 	for i, l := range f.logs() {
@@ -180,16 +199,6 @@ func (l *log) flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Flush()
-}
-
-// endsRow says whether the first size bytes of the file are whole rows.
-func (l *log) endsRow(size int64) (bool, error) {
-	if size == 0 {
-		return true, nil
-	}
-	var last [1]byte
-	_, err := l.file.ReadAt(last[:], size-1)
-	return last[0] == '\n', err
 }
 
 func (l *log) truncate(size int64) error {

@@ -220,10 +220,13 @@ func TestTruncateRefusesLostRows(t *testing.T) {
 	at.Metrics--
 	for _, n := range []*int64{&at.Metrics, &at.Layers} { // in the middle of a row
 		*n -= 3
-		if err := f.Truncate(at); err == nil || !strings.Contains(err.Error(), "no row ends there") {
+		if err := f.EndRows(at); err == nil || !strings.Contains(err.Error(), "no row of ") {
 			t.Errorf("got %v; want an error that says where", err)
 		}
 		*n += 3
+	}
+	if err := errors.Join(f.EndRows(at), f.EndRows(Offsets{})); err != nil {
+		t.Errorf("rows end there, but: %v", err)
 	}
 	at.Timing += 100
 	if err := f.Truncate(at); err != nil {
