@@ -114,8 +114,9 @@ func TestProfilesAreNamed(t *testing.T) {
 		{"run experiment.yaml name=none", false, ""},
 		{"run quick.yaml", true, ""},
 		{"run quick.yaml", true, ""},
-		{"run quick.yaml --profile full", false, ""}, // it has those cells, and more
-		{"run quick.yaml model.placement=pre", true, "of which 3 are not part"},
+		{"run runs/places/experiment.yaml", true, ""}, // what was run, by its own file
+		{"run quick.yaml --profile full", false, ""},  // it has those cells, and more
+		{"run quick.yaml model.placement=pre", true, "of which 3 are not part of this one"},
 	} {
 		code, stdout, stderr := w.run(append(strings.Fields(c.args), "--progress", "off")...)
 		dir := "runs/places"
@@ -126,7 +127,8 @@ func TestProfilesAreNamed(t *testing.T) {
 		if err != nil || code != exitDone {
 			t.Fatalf("%s: %d, %v: %s", c.args, code, err, stderr)
 		}
-		if strings.Contains(stdout, "quick profile") != c.quick || strings.Contains(string(page), "quick profile") != c.quick {
+		inHead, inNotes := strings.Contains(string(page), ", quick profile · ") || strings.Contains(string(page), ", quick profile</p>"), strings.Contains(string(page), "quick profile:")
+		if strings.Contains(stdout, "quick profile:") != c.quick || inHead != c.quick || inNotes != c.quick {
 			t.Errorf("%s names the quick profile: %v\n%s", c.args, !c.quick, stdout)
 		}
 		if c.dropped == "" && stderr != "" || !strings.Contains(stderr, c.dropped) {

@@ -140,7 +140,7 @@ func (a *app) runPlan(c *cobra.Command, plan *sweep.Plan, f *runFlags, o sweep.O
 		return err
 	}
 	if n := plan.Dropped(dir); n > 0 {
-		a.log.Warn(fmt.Sprintf("%s had other cells so far, of which %d are not part of this run: their files stay, the report is without them; the command that made them brings it back", dir, n))
+		a.log.Warn(fmt.Sprintf("%s has cells of earlier runs, of which %d are not part of this one: their files stay, the report is without them; the command that made them brings it back", dir, n))
 	}
 	progress := a.newProgress(plan)
 	o.Progress = progress
@@ -204,8 +204,8 @@ func (a *app) printRun(dir string, cells []metrics.Summary) error {
 		return err
 	}
 	a.printf("\n")
-	if e.Profile == "quick" {
-		a.printf("quick profile: fewer, smaller or shorter runs than the experiment asks for; all of it: --profile full\n")
+	if e.Quick() {
+		a.printf("%s\n", results.QuickNote)
 	}
 	a.printf("report: %s\n", filepath.Join(dir, results.ReportFile))
 	return nil

@@ -109,7 +109,7 @@ const (
 
 func stepsAColumn(c *results.Curves) string {
 	if c.Width == 1 {
-		return "a column each step"
+		return "a column for each step"
 	}
 	return fmt.Sprintf("a column the mean of %d steps", c.Width)
 }

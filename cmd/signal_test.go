@@ -20,15 +20,6 @@ import (
 // longRun is tinyRun with enough steps to be met on the way.
 const longRun = "train.steps=1200 train.eval_every=100 train.checkpoint_every=150 probe.every=50 --progress json --json"
 
-// makePipe makes a named pipe where there are such.
-func makePipe(t *testing.T, name string) bool {
-	t.Helper()
-	if err := syscall.Mkfifo(name, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return true
-}
-
 // watched is the standard error of a process that is looked at while it runs.
 type watched struct {
 	mu  sync.Mutex

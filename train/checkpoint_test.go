@@ -133,6 +133,9 @@ func TestWithheldCheckpoint(t *testing.T) {
 	if e, ok := errors.AsType[*CorruptError](err); !ok || e.Reason != "cannot be opened" || latest != nil {
 		t.Fatalf("the latest is %+v, %v", latest, err)
 	}
+	if latest, rejected, err := Latest(filepath.Join(d.dir, "checkpoints")); err != nil || latest == nil || latest.Step != 16 || len(rejected) != 1 {
+		t.Errorf("to a reader the latest is %+v, %v, %v", latest, rejected, err)
+	}
 	if err := errors.Join(os.Remove(newest), os.WriteFile(newest, content, 0o666)); err != nil {
 		t.Fatal(err)
 	}

@@ -54,9 +54,10 @@ func openCheckpoints(dir string, fs fileSystem) (*Checkpoints, error) {
 }
 
 // Latest reads the newest good checkpoint in a directory that another process
-// may be writing to, and changes nothing there: see Checkpoints.Latest.
+// may be writing to, and changes nothing there: see Checkpoints.Latest. One
+// that cannot be read at the moment is rejected like any other.
 func Latest(dir string) (latest *Checkpoint, rejected []error, err error) {
-	return (&Checkpoints{dir: dir, disk: disk{}}).Latest()
+	return (&Checkpoints{dir: dir, disk: disk{}}).latest(func(*CorruptError) bool { return false })
 }
 
 // Latest reads the newest good checkpoint; nil if there is none. rejected
@@ -64,6 +65,10 @@ func Latest(dir string) (latest *Checkpoint, rejected []error, err error) {
 // from an older one should say so. One that cannot be read at the moment is
 // an error, since to continue without it would destroy it.
 func (c *Checkpoints) Latest() (latest *Checkpoint, rejected []error, err error) {
+	return c.latest((*CorruptError).withheld)
+}
+
+func (c *Checkpoints) latest(fatal func(*CorruptError) bool) (latest *Checkpoint, rejected []error, err error) {
 	steps, err := c.steps()
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +81,7 @@ func (c *Checkpoints) Latest() (latest *Checkpoint, rejected []error, err error)
 		if err == nil {
 			return latest, rejected, nil
 		}
-		if e, ok := errors.AsType[*CorruptError](err); ok && e.withheld() {
+		if e, ok := errors.AsType[*CorruptError](err); ok && fatal(e) {
 			return nil, rejected, err
 		}
 		rejected = append(rejected, err)

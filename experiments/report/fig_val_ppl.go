@@ -23,7 +23,7 @@ func valPPL(s *source) (*figure, error) {
 	}
 	f := &figure{
 		name:    "val_ppl",
-		caption: "Perplexity on the whole validation split after the last step. Filled mark: mean over seeds; bar: 95 % t interval, cut off where it leaves the frame; small dots: single seeds. A cross counts runs that diverged, which enter no mean.",
+		caption: "Perplexity on the whole validation split after the last step. Filled mark: mean over seeds; bar: 95 % t interval, cut off where it leaves the frame; small dots: single seeds. A cross counts runs that diverged, which enter no mean, or stands on the edge for a mean that is infinite.",
 		sheet:   &sheet{title: "Final validation perplexity", cols: 1},
 		data:    pplTable(s),
 	}
@@ -76,8 +76,10 @@ func pplOverDepth(s *source, sh *sheet, y axis) {
 		for _, m := range g.arms {
 			marks = append(marks, seeds(m, m.depth, vg.Point{X: shift}, c, sh, false)...)
 			e := m.Estimate(ppl)
-			if drawable(e.Mean) {
+			if e.N > 0 {
 				mean.x, mean.y = append(mean.x, m.depth), append(mean.y, e.Mean)
+			}
+			if drawable(e.Mean) {
 				marks = append(marks, dot{x: m.depth, y: e.Mean, shift: vg.Point{X: shift}, shape: shape(i), radius: 3, colour: c.light,
 					words: g.label + ", " + m.label + ": " + describe(e), hovers: &sh.hovers})
 			}
@@ -121,6 +123,9 @@ func pplDots(s *source, sh *sheet, y axis) {
 			if drawable(e.Mean) {
 				marks = append(marks, dot{x: e.Mean, y: row, shape: draw.CircleGlyph{}, radius: 3.2, colour: c.light,
 					words: g.label + ": " + describe(e), hovers: &sh.hovers})
+			}
+			if e.N > 0 && !drawable(e.Mean) {
+				marks = append(marks, sideNote{row, "infinite mean", c})
 			}
 			if k := m.Count(metrics.Diverged); k > 0 {
 				marks = append(marks, sideNote{row, diverged(k, len(m.Runs)), category(0)})

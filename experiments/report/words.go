@@ -154,8 +154,8 @@ func (s *source) notes() (notes []string) {
 		}
 		notes = append(notes, "Intervals are those of single arms and single differences, not corrected for the number of comparisons.")
 	}
-	if s.Profile == "quick" {
-		notes = append(notes, "This is the quick profile: fewer, smaller or shorter runs than the experiment asks for. All of it: --profile full.")
+	if s.Quick() {
+		notes = append(notes, "This is the "+results.QuickNote+".")
 	}
 	if lost > 0 {
 		notes = append(notes, fmt.Sprintf("Diverged runs: %d. They are counted and drawn, and enter no mean.", lost))

@@ -27,6 +27,12 @@ type Cells struct {
 	Cells   []Cell   `json:"cells"`
 }
 
+// QuickNote says to readers of the results what they are of.
+const QuickNote = "quick profile: fewer, smaller or shorter runs than the experiment asks for; all of it: --profile full"
+
+// Quick reports whether the results are those of the quick profile.
+func (e *Experiment) Quick() bool { return e.Profile == "quick" }
+
 // Cell is one run of an experiment. Cells with equal Values are one arm and
 // differ in the seed.
 type Cell struct {

@@ -7,6 +7,7 @@ package stats
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 
@@ -73,22 +74,25 @@ func (e Estimate) HasInterval() bool { return !math.IsNaN(e.Half()) && !math.IsI
 func (e Estimate) Half() float64 { return (e.Hi - e.Lo) / 2 }
 
 // MarshalJSON writes {"n","mean","sd","ci95":[lo,hi],"median"}, with null for
-// what the number of values does not give.
+// what the values do not give, and the text "+Inf" for a mean that is infinite.
 func (e Estimate) MarshalJSON() ([]byte, error) {
-	number := func(x float64) *float64 {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+	number := func(x float64) any {
+		switch {
+		case math.IsNaN(x):
 			return nil
+		case math.IsInf(x, 0):
+			return fmt.Sprintf("%+v", x)
 		}
-		return &x
+		return x
 	}
 	out := struct {
 		N      int         `json:"n"`
-		Mean   *float64    `json:"mean"`
-		SD     *float64    `json:"sd"`
+		Mean   any         `json:"mean"`
+		SD     any         `json:"sd"`
 		CI95   *[2]float64 `json:"ci95"`
-		Median *float64    `json:"median"`
+		Median any         `json:"median"`
 	}{N: e.N, Mean: number(e.Mean), SD: number(e.SD), Median: number(e.Median)}
-	if number(e.Lo) != nil && number(e.Hi) != nil {
+	if e.HasInterval() {
 		out.CI95 = &[2]float64{e.Lo, e.Hi}
 	}
 	return json.Marshal(out)

@@ -2,7 +2,9 @@ package sweep
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"ablate/experiments/config"
 )
@@ -23,7 +25,7 @@ type Experiment struct {
 	Seeds    []int64
 	Show     []string     // figures of the report
 	Quick    *config.Tree // overrides of the quick profile; nil once a profile was chosen
-	Profile  string       // the profile that was chosen; "" where the experiment has no overrides, and they are one
+	Profile  string       // the profile that was chosen; "none" where the experiment has no overrides, and they are one
 }
 
 // Axis is a key of the configuration and the values that it takes.
@@ -58,8 +60,11 @@ func (m Match) Validate() error {
 	if m.On == "kv_bytes" {
 		errs = append(errs, errors.New("on: kv_bytes cannot be matched yet; allowed: params, flops"))
 	}
-	if m.Solve == "" {
+	switch {
+	case m.Solve == "":
 		errs = append(errs, errors.New("solve: required; name an integer key, such as model.d_ff"))
+	case !strings.HasPrefix(m.Solve, "model."):
+		errs = append(errs, fmt.Errorf("solve: %s is no key of the model; name an integer key, such as model.d_ff", m.Solve))
 	}
 	if len(m.Across) == 0 {
 		errs = append(errs, errors.New("across: required; name at least one axis"))
@@ -88,6 +93,7 @@ type document struct {
 	Match    Match        `key:"match" doc:"what the arms agree in"`
 	Seeds    []int64      `key:"seeds" default:"[1]" range:">=0" doc:"seeds of every arm"`
 	Show     []string     `key:"show" default:"[]" doc:"figures of the report; empty: all that apply"`
+	Profile  string       `key:"profile" default:"none" enum:"none,quick,full" doc:"the profile that made this file of another, as in the directory of a run"`
 	Quick    *config.Tree `key:"quick" doc:"dotted keys that the quick profile overrides; of an axis, its values; and seeds"`
 }
 
@@ -102,7 +108,7 @@ func Parse(name string, text []byte) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if tree.Get("base") == nil {
+	if tree.Get("base") == nil && tree.Get("axes") == nil {
 		for _, key := range []string{"model", "data", "train"} {
 			if tree.Get(key) != nil {
 				return nil, tree.Errorf(key, "a key of one run, which ablate train takes; those of an experiment are below base")
@@ -113,7 +119,7 @@ func Parse(name string, text []byte) (*Experiment, error) {
 	var all problems
 	all.add(config.Decode(tree, &d)) // and on: everything is reported at once
 	e := &Experiment{Name: d.Name, Question: d.Question, Paper: d.Paper, Expect: d.Expect, Base: d.Base, Match: d.Match,
-		Seeds: d.Seeds, Show: d.Show, Quick: d.Quick}
+		Seeds: d.Seeds, Show: d.Show, Profile: d.Profile, Quick: d.Quick}
 	e.Axes = readAxes(tree, &all)
 	e.Zip = readZip(tree, &all)
 	e.Except = readExcept(tree, &all)

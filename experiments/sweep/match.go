@@ -75,9 +75,6 @@ func (a *arm) matchTo(ref *arm, m Match) error {
 	if a == ref {
 		return nil
 	}
-	if !strings.HasPrefix(m.Solve, "model.") {
-		return a.refuse(m, fmt.Errorf("it is no key of the model, and has no part in %s", m.On))
-	}
 	x, err := closest(target, func(x int64) (float64, error) { return a.number(m, x) })
 	if err == nil {
 		err = a.depends(m, x)
@@ -98,18 +95,28 @@ func (a *arm) matchTo(ref *arm, m Match) error {
 	return nil
 }
 
-// depends refuses a key that what is matched does not depend on. A value that is no model says nothing.
+// depends refuses a key whose other values would change nothing in what is matched. One with which there is no model
+// says nothing.
 func (a *arm) depends(m Match, x int64) error {
 	here, err := a.number(m, x)
 	if err != nil {
 		return err
 	}
+	others := 0
 	for _, other := range []int64{x + 1, 2 * x, 4 * x, x - 1} {
-		if there, err := a.number(m, other); other > 0 && err == nil && there != here {
-			return nil
+		if other < 1 || other == x {
+			continue
+		}
+		if there, err := a.number(m, other); err == nil {
+			if others++; there != here {
+				return nil
+			}
 		}
 	}
-	return fmt.Errorf("%s does not depend on it", m.On)
+	if others > 0 {
+		return fmt.Errorf("%s does not depend on it", m.On)
+	}
+	return nil
 }
 
 func (a *arm) refuse(m Match, err error) error {

@@ -180,8 +180,8 @@ func (e *Experiment) distinct(cells []*Cell) error {
 	return all.err()
 }
 
-// Dropped counts the cells that a directory's experiment had so far and the plan has not: their files stay, and its
-// tables and figures are without them.
+// Dropped counts the cells that a directory's experiment has run so far and the plan has not: their files stay, and
+// its tables and figures are without them.
 func (p *Plan) Dropped(dir string) (n int) {
 	b, err := os.ReadFile(filepath.Join(dir, results.CellsFile))
 	if err != nil {
@@ -192,7 +192,8 @@ func (p *Plan) Dropped(dir string) (n int) {
 		return 0
 	}
 	for _, old := range before.Cells {
-		if !slices.ContainsFunc(p.Cells, func(c *Cell) bool { return c.ID == old.ID }) {
+		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(results.CellDir(old.ID))))
+		if err == nil && !slices.ContainsFunc(p.Cells, func(c *Cell) bool { return c.ID == old.ID }) {
 			n++
 		}
 	}
@@ -201,7 +202,10 @@ func (p *Plan) Dropped(dir string) (n int) {
 
 // table is the plan as cells.json holds it.
 func (p *Plan) table() *results.Cells {
-	t := &results.Cells{Format: results.Format, Name: p.Experiment.Name, Profile: p.Experiment.Profile}
+	t := &results.Cells{Format: results.Format, Name: p.Experiment.Name}
+	if slices.Contains(Profiles, p.Experiment.Profile) {
+		t.Profile = p.Experiment.Profile
+	}
 	for _, a := range p.Experiment.Axes {
 		t.Axes = append(t.Axes, a.Key)
 	}

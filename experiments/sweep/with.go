@@ -29,13 +29,14 @@ func (e *Experiment) With(profile string, args *config.Tree) (*Experiment, error
 	var all problems
 	if e.Quick != nil {
 		if out.Profile = profile; profile == "quick" {
-			if out.overlay(config.Overrides(e.Quick), &all); len(out.Seeds) == 0 {
-				all.at(e.Quick, "seeds", "no seed; write [1, 2]")
-			}
+			out.overlay(config.Overrides(e.Quick), &all)
 		}
 	}
 	if args != nil {
 		out.overlay(config.Merge(args), &all)
+	}
+	if e.Quick != nil && len(out.Seeds) == 0 && config.Merge(args).Get("seeds") == nil { // of the arguments, check speaks
+		all.at(e.Quick, "seeds", "no seed; write [1, 2]")
 	}
 	out.prune()
 	out.check(config.Merge(args), &all)
@@ -136,10 +137,13 @@ func (e *Experiment) prune() {
 // YAML writes an experiment to which a profile was applied: to run it again, under
 // any profile, gives the same cells.
 func (e *Experiment) YAML() []byte {
-	d := document{Name: e.Name, Question: e.Question, Paper: e.Paper, Expect: e.Expect, Base: e.Base, Match: e.Match, Seeds: e.Seeds, Show: e.Show}
+	d := document{Name: e.Name, Question: e.Question, Paper: e.Paper, Expect: e.Expect, Base: e.Base, Match: e.Match, Seeds: e.Seeds, Show: e.Show, Profile: e.Profile}
 	head := config.Encode(d)
 	if !e.Match.matching() {
 		head.Delete("match")
+	}
+	if !slices.Contains(Profiles, e.Profile) {
+		head.Delete("profile")
 	}
 	out := head.YAML()
 	if len(e.Axes) > 0 {
