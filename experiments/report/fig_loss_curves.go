@@ -35,7 +35,7 @@ func lossCurves(s *source) (*figure, error) {
 	f := &figure{
 		name: "loss_curves",
 		caption: "Training loss, a point being " + smoothed + ". Line: mean over the seeds that finished; band: their range; dots: mean validation loss; " +
-			"dashed: a run that diverged, with a cross on the upper edge where its loss was no longer finite. " +
+			"dotted: a run that diverged, with a cross on the upper edge where its loss was no longer finite. " +
 			"A triangle on the upper edge is a spike: one step's loss above the mean of the 64 before it by 6 of their standard deviations; it is in every number.",
 		sheet: &sheet{title: "Loss during training", cols: min(len(groups), 3), xLabel: "step", yLabel: "loss, nats per token", height: 1.7 * vg.Inch,
 			x: axis{lo: 0, hi: float64(last), ticks: linearTicks(4)}, legend: s.depthKeys()},
@@ -62,9 +62,18 @@ func lossCurves(s *source) (*figure, error) {
 	if lo > hi {
 		return nil, nil
 	}
-	room := max(0.04*(hi-lo), 0.01)
-	f.sheet.y = axis{lo: lo - room, hi: hi + room, ticks: linearTicks(5), grid: true}
+	f.sheet.y = lossAxis(lo, hi)
 	return f, nil
+}
+
+// lossAxis is linear, unless one run has exploded: the others would be flat on the ground.
+func lossAxis(lo, hi float64) axis {
+	const exploded = 20 // times the least: losses that fall to that share of where they began are rare
+	if lo > 0 && hi > exploded*lo {
+		return logAxis(lo, hi)
+	}
+	room := max(0.04*(hi-lo), 0.01)
+	return axis{lo: lo - room, hi: hi + room, ticks: linearTicks(5), grid: true}
 }
 
 // curveWidth is how many steps a point covers in all curves, so that they can
@@ -138,7 +147,7 @@ func (set curveSet) marks(c ink, dashes []vg.Length, sh *sheet, m member) (marks
 	for i, curve := range set.diverged {
 		x, y := points(curve)
 		seed := set.seeds[len(set.finished)+i]
-		marks = append(marks, line{x: x, y: y, colour: c.light, width: 1, dashes: []vg.Length{3, 2}, hovers: &sh.hovers, words: func(i int) string {
+		marks = append(marks, line{x: x, y: y, colour: c.light, width: 1, dashes: dotted, hovers: &sh.hovers, words: func(i int) string {
 			return fmt.Sprintf("%s, seed %d (diverged), step %.0f: %s", m.label, seed, x[i], results.Number(y[i]))
 		}})
 	}

@@ -59,7 +59,7 @@ func profiles(s *source, spec profileSpec) (*figure, error) {
 	groups := s.panelGroups()
 	f := &figure{
 		name:    spec.name,
-		caption: spec.caption + " Input left, output right. Line: geometric mean over the seeds that finished; band: their range; dashed: a run that diverged, up to its last probe. A cross on the upper edge is NaN or infinite, a triangle on the lower one zero.",
+		caption: spec.caption + " Input left, output right. Line: geometric mean over the seeds that finished; band: their range; dotted: a run that diverged, up to its last probe. A cross on the upper edge is NaN or infinite, a triangle on the lower one zero.",
 		sheet: &sheet{title: spec.title, cols: max(len(groups), 1), block: max(len(groups), 1), xLabel: "share of depth, l / L", yLabel: spec.yLabel, height: 1.35 * vg.Inch,
 			x: axis{lo: 0, hi: 1, ticks: ticksAt([]float64{0, 0.25, 0.5, 0.75, 1})}, legend: s.depthKeys()},
 		data: profileTable(s),
@@ -115,7 +115,7 @@ func (s *source) panelGroups() []group {
 // logAxis covers positive numbers with a little room, and at least a factor of
 // three; with nothing to cover it is one decade.
 func logAxis(lo, hi float64) axis {
-	if !(lo > 0 && hi < math.Inf(1)) {
+	if !(lo > 0 && lo <= hi && hi < math.Inf(1)) {
 		lo, hi = 0.1, 1
 	}
 	lo = max(lo, 1/extreme)
@@ -220,7 +220,7 @@ func (set profileSet) marks(spec profileSpec, c ink, dashes []vg.Length, sh *she
 			ys[j] = v.Float()
 		}
 		seed := set.seeds[len(set.finished)+i]
-		marks = append(marks, line{x: xs(len(ys)), y: ys, colour: c.light, width: 1, dashes: []vg.Length{3, 2}, hovers: &sh.hovers,
+		marks = append(marks, line{x: xs(len(ys)), y: ys, colour: c.light, width: 1, dashes: dotted, hovers: &sh.hovers,
 			words: func(i int) string {
 				return fmt.Sprintf("%s, seed %d (diverged), %d of %d, step %d: %s", m.label, seed, i+1, len(ys), p.Step, results.Number(ys[i]))
 			}})

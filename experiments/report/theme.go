@@ -50,6 +50,9 @@ func stroke(i int) []vg.Length {
 	return [][]vg.Length{nil, {7, 2}, {7, 2, 1.5, 2}}[i/len(categories)%3]
 }
 
+// dotted are the dashes of a run that diverged.
+var dotted = []vg.Length{1, 1.8}
+
 // viridis and magma (Smith and van der Walt 2015), at nine equal distances:
 // even in lightness, so that they survive grey printing.
 var (

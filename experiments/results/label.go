@@ -18,7 +18,7 @@ func Label(v any) string {
 	case nil:
 		return "null"
 	case string:
-		if Printable(v) != v || strings.HasPrefix(v, `"`) {
+		if v == "" || Printable(v) != v || strings.TrimSpace(v) != v || strings.HasPrefix(v, `"`) {
 			return strconv.Quote(v)
 		}
 		return v

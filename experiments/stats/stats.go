@@ -52,8 +52,13 @@ func T95(xs []float64) Estimate {
 // Geometric95 is T95 of the logarithms, brought back: the geometric mean and an
 // interval around it that is symmetric in ratio. It is what gradient norms are
 // averaged by, which differ by factors. SD is the standard deviation of the
-// logarithms. All xs must be positive; otherwise the estimate is of none.
+// logarithms. With a zero among the xs the mean is 0, without an interval; below
+// zero, the estimate is of none.
 func Geometric95(xs []float64) Estimate {
+	if len(xs) > 0 && slices.Min(xs) == 0 { // false with a NaN
+		nan := math.NaN()
+		return Estimate{N: len(xs), Mean: 0, Median: median(xs), SD: nan, Lo: nan, Hi: nan}
+	}
 	logs := make([]float64, len(xs))
 	for i, x := range xs {
 		if !(x > 0) {

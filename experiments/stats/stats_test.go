@@ -42,7 +42,10 @@ func TestGeometric95(t *testing.T) {
 	if !near(e.Mean, 10) || !near(e.Lo*e.Hi, 100) {
 		t.Errorf("geometric mean of 1 and 100: %+v; want 10 in an interval symmetric in ratio", e)
 	}
-	for _, bad := range [][]float64{{1, 0}, {1, -1}, {math.NaN()}} {
+	if e := Geometric95([]float64{4, 0, 1}); e.N != 3 || e.Mean != 0 || e.Median != 1 || e.HasInterval() {
+		t.Errorf("with a zero: %+v; want a mean of 0 without an interval", e)
+	}
+	for _, bad := range [][]float64{{1, -1}, {math.NaN()}, {0, -1}, {0, math.NaN()}} {
 		if e := Geometric95(bad); e.N != 0 {
 			t.Errorf("Geometric95(%v) = %+v; a mean that leaves values out is none", bad, e)
 		}

@@ -9,8 +9,9 @@ import (
 	"ablate/experiments/results"
 )
 
-// readAxes reads the axes in their order.
-func readAxes(tree *config.Tree, all *problems) (axes []Axis) {
+// readAxes reads the axes in their order. Those in groups that advance together may have a value twice: cells that are
+// the same are found later.
+func readAxes(tree *config.Tree, zip [][]string, all *problems) (axes []Axis) {
 	t := tree.Get("axes")
 	if t == nil {
 		return nil
@@ -29,7 +30,9 @@ func readAxes(tree *config.Tree, all *problems) (axes []Axis) {
 			all.at(tree, path, "%s", reserved(entry.Key))
 			continue
 		}
-		checkDistinct(tree, path, values, all)
+		if !slices.Contains(slices.Concat(zip...), entry.Key) {
+			checkDistinct(tree, path, values, all)
+		}
 		axes = append(axes, Axis{Key: entry.Key, Pos: entry.Pos, Values: values})
 	}
 	for i, a := range axes {

@@ -208,6 +208,22 @@ func TestUnknownProfile(t *testing.T) {
 	}
 }
 
+// TestZippedValuesMayRepeat: of a group it is the whole that must differ.
+func TestZippedValuesMayRepeat(t *testing.T) {
+	zipped := "zip: [[model.layers, train.lr]]"
+	p := plan(t, tiny("axes: {model.layers: [1, 2, 3], train.lr: [1e-3, 1e-3, 5e-4]}", zipped), "full")
+	if len(p.Cells) != 3 || p.Cells[1].Config.Train.LR != 1e-3 || p.Cells[2].Config.Train.LR != 5e-4 {
+		t.Errorf("%d cells", len(p.Cells))
+	}
+	e, err := parse(t, tiny("axes: {model.layers: [1, 2, 1], train.lr: [1e-3, 2e-3, 1e-3]}", zipped), "full")
+	if err == nil {
+		_, err = e.Plan(new(Corpora))
+	}
+	if err == nil || !strings.Contains(err.Error(), "are the same run") {
+		t.Errorf("the same twice: %v", err)
+	}
+}
+
 func TestQuickNeedsSeeds(t *testing.T) {
 	e, err := Parse("tiny.yaml", []byte(tiny("quick: {seeds: []}")))
 	if err != nil {

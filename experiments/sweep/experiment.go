@@ -120,8 +120,8 @@ func Parse(name string, text []byte) (*Experiment, error) {
 	all.add(config.Decode(tree, &d)) // and on: everything is reported at once
 	e := &Experiment{Name: d.Name, Question: d.Question, Paper: d.Paper, Expect: d.Expect, Base: d.Base, Match: d.Match,
 		Seeds: d.Seeds, Show: d.Show, Profile: d.Profile, Quick: d.Quick}
-	e.Axes = readAxes(tree, &all)
 	e.Zip = readZip(tree, &all)
+	e.Axes = readAxes(tree, e.Zip, &all)
 	e.Except = readExcept(tree, &all)
 	e.check(tree, &all)
 	if len(all.list) > 0 {

@@ -154,44 +154,73 @@ func (a *arm) with(tree *config.Tree) (Config, error) {
 }
 
 // closest finds the integer x ≥ 1 whose f(x) is closest to the target, for an f that
-// grows with x; of two that are equally close the smaller one. It fails where no x
-// comes near.
+// grows with x; of two that are equally close the smaller one. An x for which f fails
+// is no model, and passed over: heads must divide a width. It fails where no x comes near.
 func closest(target float64, f func(int64) (float64, error)) (int64, error) {
-	low, below, err := int64(1), 0.0, error(nil)
-	if below, err = f(low); err != nil {
+	low, below, err := least(f)
+	if err != nil {
 		return 0, err
 	}
 	if below >= target {
 		if below > target*(1+tolerance) {
-			return 0, fmt.Errorf("even 1 gives %.6g, above %.6g", below, target)
+			return 0, fmt.Errorf("even %d gives %.6g, above %.6g", low, below, target)
 		}
 		return low, nil
 	}
 	high, above := low, below
 	for above < target { // f(low) < target ≤ f(high) at its end
 		low, below = high, above
-		high *= 2
-		if above, err = f(high); err != nil {
-			return 0, err
+		if high, above, err = legal(f, 2*low, 2*low+legalWithin); err != nil {
+			return 0, fmt.Errorf("%d gives %.6g, and beyond: %w", low, below, err)
 		}
 		if above <= below || high > maxSolved {
 			return 0, fmt.Errorf("%d gives %.6g, and %d gives %.6g: %.6g cannot be reached", low, below, high, above, target)
 		}
 	}
-	for high-low > 1 {
-		mid := low + (high-low)/2
-		y, err := f(mid)
-		if err != nil {
-			return 0, err
-		}
-		if y >= target {
-			high, above = mid, y
-		} else {
-			low, below = mid, y
+	for end := high; end-low > 1; { // between low and end there may be others, at end and up to high there are none
+		mid := low + (end-low)/2
+		switch x, y, err := legal(f, mid, end); {
+		case err != nil:
+			end = mid
+		case y >= target:
+			high, above, end = x, y, mid
+		default:
+			low, below = x, y
 		}
 	}
 	if target-below <= above-target {
 		return low, nil
 	}
 	return high, nil
+}
+
+// legalWithin is how far apart the integers may be with which there is a model.
+const legalWithin = 64
+
+// least is the first integer with which there is a model, or one not far behind it.
+func least(f func(int64) (float64, error)) (x int64, y float64, err error) {
+	var first error
+	for from := int64(1); from <= maxSolved; from *= 2 {
+		if x, y, err = legal(f, from, from+legalWithin); err == nil {
+			return x, y, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return 0, 0, first
+}
+
+// legal is the first integer in [from, to) with which there is a model; without one, the error is that of from.
+func legal(f func(int64) (float64, error), from, to int64) (x int64, y float64, err error) {
+	for x := from; x < to; x++ {
+		y, e := f(x)
+		if e == nil {
+			return x, y, nil
+		}
+		if err == nil {
+			err = e
+		}
+	}
+	return 0, 0, err
 }

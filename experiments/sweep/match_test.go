@@ -11,6 +11,14 @@ func TestClosest(t *testing.T) {
 	linear := func(slope, offset float64) func(int64) (float64, error) {
 		return func(x int64) (float64, error) { return slope*float64(x) + offset, nil }
 	}
+	only := func(multiple, least int64, f func(int64) (float64, error)) func(int64) (float64, error) {
+		return func(x int64) (float64, error) {
+			if x%multiple > 0 || x < least {
+				return 0, errors.New("no model")
+			}
+			return f(x)
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		target float64
@@ -28,6 +36,16 @@ func TestClosest(t *testing.T) {
 		{"just above a power of two", 650, linear(10, 0), 65},
 		{"with an offset", 1234567, linear(192, 1000), 6425},
 		{"large", 2e6, linear(2, 0), 1e6},
+		{"multiples of 12", 1000, only(12, 0, linear(10, 0)), 96},
+		{"multiples of 12, above is nearer", 1030, only(12, 0, linear(10, 0)), 108},
+		{"from 256 on", 6000, only(1, 256, linear(10, 0)), 600},
+		{"the least of them", 2570, only(1, 256, linear(10, 0)), 257},
+		{"divisors of 12", 58, func(x int64) (float64, error) {
+			if x > 12 || 12%x > 0 {
+				return 0, errors.New("no divisor")
+			}
+			return 10 * float64(x), nil
+		}, 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := closest(c.target, c.f)

@@ -72,7 +72,9 @@ func (e *Experiment) overlay(layer *config.Tree, all *problems) {
 		if len(a.Values) == 0 {
 			all.at(layer, a.Key, "no value for the axis")
 		}
-		checkDistinct(layer, a.Key, a.Values, all)
+		if !slices.Contains(slices.Concat(e.Zip...), a.Key) {
+			checkDistinct(layer, a.Key, a.Values, all)
+		}
 		layer.Delete(a.Key)
 	}
 	e.Base = config.Merge(e.Base, layer)
