@@ -36,7 +36,7 @@ func lossCurves(s *source) (*figure, error) {
 		name: "loss_curves",
 		caption: "Training loss, a point being " + smoothed + ". Line: mean over the seeds that finished; band: their range; dots: mean validation loss; " +
 			"dotted: a run that diverged, with a cross on the upper edge where its loss was no longer finite. " +
-			"A triangle on the upper edge is a spike: one step's loss above the mean of the 64 before it by 6 of their standard deviations; it is in every number.",
+			"A triangle on the upper edge is a spike: one step's loss above the mean of the 64 before it by 6 of their standard deviations; it is in every number." + s.alongWords(),
 		sheet: &sheet{title: "Loss during training", cols: min(len(groups), 3), xLabel: "step", yLabel: "loss, nats per token", height: 1.7 * vg.Inch,
 			x: axis{lo: 0, hi: float64(last), ticks: linearTicks(4)}, legend: s.depthKeys()},
 		data: curveTable(s),

@@ -59,7 +59,7 @@ func profiles(s *source, spec profileSpec) (*figure, error) {
 	groups := s.panelGroups()
 	f := &figure{
 		name:    spec.name,
-		caption: spec.caption + " Input left, output right. Line: geometric mean over the seeds that finished; band: their range; dotted: a run that diverged, up to its last probe. A cross on the upper edge is NaN or infinite, a triangle on the lower one zero.",
+		caption: spec.caption + " Input left, output right. Line: geometric mean over the seeds that finished; band: their range; dotted: a run that diverged, up to its last probe. A cross on the upper edge is NaN or infinite, a triangle on the lower one zero." + s.alongWords(),
 		sheet: &sheet{title: spec.title, cols: max(len(groups), 1), block: max(len(groups), 1), xLabel: "share of depth, l / L", yLabel: spec.yLabel, height: 1.35 * vg.Inch,
 			x: axis{lo: 0, hi: 1, ticks: ticksAt([]float64{0, 0.25, 0.5, 0.75, 1})}, legend: s.depthKeys()},
 		data: profileTable(s),
@@ -118,7 +118,7 @@ func logAxis(lo, hi float64) axis {
 	if !(lo > 0 && lo <= hi && hi < math.Inf(1)) {
 		lo, hi = 0.1, 1
 	}
-	lo = max(lo, 1/extreme)
+	lo, hi = max(lo, 1/extreme), min(hi, extreme)
 	if pad := math.Sqrt(3 / (hi / lo)); pad > 1 {
 		lo, hi = lo/pad, hi*pad
 	}

@@ -23,7 +23,7 @@ func valPPL(s *source) (*figure, error) {
 	}
 	f := &figure{
 		name:    "val_ppl",
-		caption: "Perplexity on the whole validation split after the last step. Filled mark: mean over seeds; bar: 95 % t interval, cut off where it leaves the frame; small dots: single seeds. A cross counts runs that diverged, which enter no mean, or stands on the edge for a mean that is infinite.",
+		caption: "Perplexity on the whole validation split after the last step. Filled mark: mean over seeds; bar: 95 % t interval, cut off where it leaves the frame; small dots: single seeds. A cross counts runs that diverged, which enter no mean, or stands on the edge for a mean that is infinite." + s.alongWords(),
 		sheet:   &sheet{title: "Final validation perplexity", cols: 1},
 		data:    pplTable(s),
 	}
@@ -63,12 +63,16 @@ func pplRange(s *source) (lo, hi float64, found bool) {
 	return max(low-0.06*room, lo/2), high + 0.1*room, found
 }
 
+// wordyDepths is up to how many depths there is room for words at each.
+const wordyDepths = 4
+
 // pplOverDepth draws a line for each group against the number of layers.
 func pplOverDepth(s *source, sh *sheet, y axis) {
 	first, last := s.depths[0], s.depths[len(s.depths)-1]
 	sh.xLabel, sh.yLabel, sh.height, sh.y = "layers", "validation perplexity", 2.5*vg.Inch, y
 	sh.x = axis{lo: first / 1.25, hi: last * 1.25, log: true, ticks: ticksAt(s.depths)}
 	var marks []plot.Plotter
+	notes := map[float64]int{} // so far, by depth
 	for i, g := range s.groups {
 		c := category(i)
 		shift := vg.Length(float64(i)-float64(len(s.groups)-1)/2) * 5
@@ -84,7 +88,12 @@ func pplOverDepth(s *source, sh *sheet, y axis) {
 					words: g.label + ", " + m.label + ": " + describe(e), hovers: &sh.hovers})
 			}
 			if n := m.Count(metrics.Diverged); n > 0 {
-				marks = append(marks, note{x: m.depth, shift: shift, text: diverged(n, len(m.Runs)), colour: c.light})
+				text := diverged(n, len(m.Runs))
+				if len(s.depths) > wordyDepths {
+					text = fmt.Sprintf("%d/%d", n, len(m.Runs))
+				}
+				marks = append(marks, note{x: m.depth, shift: shift, row: notes[m.depth], text: text, colour: c.light})
+				notes[m.depth]++
 			}
 		}
 		marks = append([]plot.Plotter{shifted{mean, shift}}, marks...)

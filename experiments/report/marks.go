@@ -199,13 +199,14 @@ func (d dot) Plot(c draw.Canvas, p *plot.Plot) {
 type note struct {
 	x      float64
 	shift  vg.Length
+	row    int // below so many others
 	text   string
 	colour color.NRGBA
 }
 
 // Plot implements plot.Plotter.
 func (n note) Plot(c draw.Canvas, p *plot.Plot) {
-	at := vg.Point{X: c.X(p.X.Norm(n.x)) + n.shift, Y: c.Max.Y - 3}
+	at := vg.Point{X: c.X(p.X.Norm(n.x)) + n.shift, Y: c.Max.Y - 3 - 9*vg.Length(n.row)}
 	cross(c, at, n.colour)
 	sty := tickStyle
 	sty.Color, sty.XAlign, sty.YAlign = n.colour, draw.XRight, draw.YCenter

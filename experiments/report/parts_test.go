@@ -243,8 +243,44 @@ func TestZippedDepth(t *testing.T) {
 	if len(s.groups) != 2 || s.groups[1].label != "pre" || s.groups[1].arms[2].label != "24 layers, lr 0.001" {
 		t.Errorf("zipped: groups %+v", s.groups)
 	}
+	if keys := s.depthKeys(); len(keys) != 3 || keys[0].text != "2 layers, lr 0.004" || !strings.Contains(s.alongWords(), "train.lr") || s.answer().Items[2].Where != "24 layers, lr 0.001" {
+		t.Errorf("zipped: legend %+v, caption %q", keys, s.alongWords())
+	}
 	spec.Arms = append(spec.Arms, []any{"pre", 24, .002})
 	if s = load(t, fabricate(t, spec)); len(s.groups) != 6 || s.groups[5].label != "pre · lr 0.001" {
 		t.Errorf("crossed: groups %+v", s.groups)
+	}
+}
+
+// TestGroupsAreValues: what looks like another arm's label, or like nothing, is an arm of its own.
+func TestGroupsAreValues(t *testing.T) {
+	spec := resultstest.Activations()
+	spec.Name, spec.Axes = "x", []string{"salt"}
+	spec.Arms = [][]any{{""}, {"x"}, {"x "}, {"none"}}
+	s := load(t, fabricate(t, spec))
+	var labels []string
+	for _, g := range s.groups {
+		labels = append(labels, g.label)
+	}
+	if want := []string{`salt ""`, "x", `"x "`, "salt none"}; !slices.Equal(labels, want) {
+		t.Errorf("groups %q, want %q", labels, want)
+	}
+}
+
+func TestAxes(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range [][2]float64{{inf, -inf}, {0, 1}, {-1, 1}, {1, inf}, {inf, inf}, {math.NaN(), 1}, {1e-300, 1e300}, {2, 2}} {
+		a := logAxis(c[0], c[1])
+		if !(a.lo > 0 && a.lo < a.hi) || math.IsInf(a.hi, 0) {
+			t.Errorf("a logarithmic axis over %v is %v to %v", c, a.lo, a.hi)
+		}
+	}
+	for _, c := range []struct {
+		lo, hi float64
+		log    bool
+	}{{2, 6, false}, {0, 6, false}, {5, 5, false}, {2, 8e9, true}} {
+		if a := lossAxis(c.lo, c.hi); a.log != c.log || !(a.lo < c.lo && c.hi < a.hi) {
+			t.Errorf("an axis over losses from %g to %g is %+v", c.lo, c.hi, a)
+		}
 	}
 }

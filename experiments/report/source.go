@@ -3,7 +3,9 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -17,6 +19,7 @@ type source struct {
 	*results.Experiment
 	groups []group
 	depths []float64 // distinct values of the depth axis, ascending; nil without that axis
+	along  []string  // other axes whose values change with the depth and with nothing else
 }
 
 // A group is the arms that share everything but their depth; without a depth
@@ -24,6 +27,7 @@ type source struct {
 type group struct {
 	label string
 	arms  []member
+	key   []any // values that its arms share
 }
 
 // A member is an arm and its place among the depths.
@@ -37,23 +41,28 @@ func newSource(e *results.Experiment) *source {
 	s := &source{Experiment: e}
 	axis := depthAxis(e)
 	with := alongDepth(e, axis)
+	for i, key := range e.Axes {
+		if with[i] {
+			s.along = append(s.along, key)
+		}
+	}
 	for _, a := range e.Arms {
-		label, m := a.Name(), member{Arm: a, label: a.Name()}
+		label, m, key := a.Name(), member{Arm: a, label: a.Name()}, a.Values
 		if axis >= 0 {
 			m.depth, _ = depth(a.Values[axis])
-			m.label, label = "", ""
+			m.label, label, key = "", "", nil
 			for i, name := range a.Names {
 				if i == axis || with[i] {
 					m.label = joined(m.label, ", ", name)
 				} else {
-					label = joined(label, " · ", name)
+					label, key = joined(label, " · ", name), append(key, a.Values[i])
 				}
 			}
 			if !slices.Contains(s.depths, m.depth) {
 				s.depths = append(s.depths, m.depth)
 			}
 		}
-		s.add(label, m)
+		s.add(label, key, m)
 	}
 	slices.Sort(s.depths)
 	return s
@@ -114,18 +123,18 @@ func depth(v any) (float64, bool) {
 	return d, err == nil && d > 0
 }
 
-// add puts an arm into the group of its label.
-func (s *source) add(label string, m member) {
+// add puts an arm into the group of the values that it shares.
+func (s *source) add(label string, key []any, m member) {
 	if label == "" {
 		label = s.Name
 	}
 	if m.label == "" {
 		m.label = label
 	}
-	i := slices.IndexFunc(s.groups, func(g group) bool { return g.label == label })
+	i := slices.IndexFunc(s.groups, func(g group) bool { return reflect.DeepEqual(g.key, key) })
 	if i < 0 {
 		i = len(s.groups)
-		s.groups = append(s.groups, group{label: label})
+		s.groups = append(s.groups, group{label: label, key: key})
 	}
 	s.groups[i].arms = append(s.groups[i].arms, m)
 }
@@ -159,12 +168,35 @@ func (s *source) depthKeys() (keys []key) {
 	}
 	for i, d := range s.depths {
 		text := fmt.Sprintf("%g", d)
-		if i == 0 {
+		switch {
+		case s.along != nil:
+			text = s.atDepthLabel(d)
+		case i == 0:
 			text = results.Layers(text)
 		}
 		keys = append(keys, key{text: text, colour: ordered(i, len(s.depths))})
 	}
 	return keys
+}
+
+// atDepthLabel is the depth with what changes along with it.
+func (s *source) atDepthLabel(d float64) string {
+	for _, g := range s.groups {
+		for _, m := range g.arms {
+			if m.depth == d {
+				return m.label
+			}
+		}
+	}
+	return layers(d)
+}
+
+// alongWords says in a caption what changes with the depth.
+func (s *source) alongWords() string {
+	if s.along == nil {
+		return ""
+	}
+	return " With the number of layers changes " + strings.Join(s.along, ", ") + "."
 }
 
 // ppl is the number that the leading figure compares.

@@ -91,7 +91,7 @@ func (s *source) atDepth(d float64) item {
 			parts = append(parts, text)
 		}
 	}
-	return item{layers(d), strings.Join(parts, "; ")}
+	return item{s.atDepthLabel(d), strings.Join(parts, "; ")}
 }
 
 func layers(n float64) string { return results.Layers(fmt.Sprintf("%g", n)) }
@@ -139,11 +139,14 @@ var tight = strings.NewReplacer(" ± ", "\u00a0±\u00a0", " = ", "\u00a0=\u00a0"
 
 // notes say what the numbers do not carry.
 func (s *source) notes() (notes []string) {
-	fewest, lost, open := math.MaxInt, 0, 0
+	fewest, lost, open, infinite := math.MaxInt, 0, 0, 0
 	for _, a := range s.Arms {
 		n := a.Finished()
 		fewest = min(fewest, n)
 		lost += a.Count(metrics.Diverged)
+		if math.IsInf(a.Estimate(ppl).Mean, 0) {
+			infinite++
+		}
 		open += len(a.Runs) - n - a.Count(metrics.Diverged)
 	}
 	if len(s.Arms) > 1 {
@@ -156,6 +159,9 @@ func (s *source) notes() (notes []string) {
 	}
 	if s.Quick() {
 		notes = append(notes, "This is the "+results.QuickNote+".")
+	}
+	if infinite > 0 {
+		notes = append(notes, fmt.Sprintf("Arms whose mean perplexity is infinite: %d. Their loss is beyond what an exponential can hold.", infinite))
 	}
 	if lost > 0 {
 		notes = append(notes, fmt.Sprintf("Diverged runs: %d. They are counted and drawn, and enter no mean.", lost))

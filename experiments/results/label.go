@@ -61,12 +61,14 @@ func objectLabel(m map[string]any) string {
 	return Label(kind) + "(" + args + ")"
 }
 
-// nameOf is the label of an axis' value where no heading says what it is: words
-// speak for themselves, numbers and the like get the name of the axis.
+// nameOf is the label of an axis' value where no heading says what it is: names of
+// variants speak for themselves, numbers and the like get the name of the axis.
 func nameOf(axis string, v any) string {
 	switch v := v.(type) {
 	case string:
-		return Label(v)
+		if v != "" && v != "none" && v != "auto" {
+			return Label(v)
+		}
 	case map[string]any:
 		if v["kind"] != nil {
 			return Label(v)
