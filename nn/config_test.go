@@ -220,26 +220,62 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 
 func TestUnread(t *testing.T) {
 	c := Default()
-	want := func(keys ...string) {
-		t.Helper()
-		if got := c.Unread(); !slices.Equal(got, keys) {
-			t.Errorf("%q, want %q", got, keys)
-		}
+	if got := fmt.Sprint(c.Unread()); got != "[init.position_std parametrization.base_width norm.alpha attention.qk_norm_1p attention.qk_norm_gain]" {
+		t.Error(got)
 	}
-	want("init.position_std: no position is learned", "parametrization.base_width", "norm.alpha", "attention.qk_norm_1p: queries and keys are not normalised", "attention.qk_norm_gain: queries and keys are not normalised")
 	c.Norm.Kind, c.Init.Kind = "none", "xavier"
-	want("init.std", "init.position_std", "parametrization.base_width", "norm.eps", "norm.alpha", "attention.qk_norm_1p: queries and keys are not normalised", "attention.qk_norm_gain: queries and keys are not normalised", "final_norm: norm.kind is none", "embedding.norm: norm.kind is none")
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.eps norm.alpha attention.qk_norm_1p attention.qk_norm_gain final_norm embedding.norm]" {
+		t.Error(got)
+	}
 	c.Parametrization.Kind, c.Init.Kind = MuP, "nanochat"
-	want("init.std", "init.position_std", "init.zero_out", "norm.eps", "norm.alpha", "attention.qk_norm_1p: queries and keys are not normalised", "attention.qk_norm_gain: queries and keys are not normalised", "final_norm: norm.kind is none", "embedding.norm: norm.kind is none")
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std init.zero_out norm.eps norm.alpha attention.qk_norm_1p attention.qk_norm_gain final_norm embedding.norm]" {
+		t.Error(got)
+	}
 	c.Parametrization.Kind, c.Init.Kind = Standard, "xavier"
 	c.Attention.QKNorm = "head"
-	want("init.std", "init.position_std", "parametrization.base_width", "norm.alpha", "final_norm: norm.kind is none", "embedding.norm: norm.kind is none")
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha final_norm embedding.norm]" {
+		t.Error(got)
+	}
 	c.Norm.Kind = "rmsnorm_plain" // and so no gains of q/k-norms
-	want("init.std", "init.position_std", "parametrization.base_width", "norm.alpha", "attention.qk_norm_1p: norms of queries and keys have no gain")
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha attention.qk_norm_1p]" {
+		t.Error(got)
+	}
 	c.Attention.QKNorm, c.Placement, c.Attention.QKNormGain = "none", PlacementList{{Kind: "pre", QKVNorm: Yes}}, Yes
-	want("init.std", "init.position_std", "parametrization.base_width", "norm.alpha")
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha]" {
+		t.Error(got)
+	}
 	c.Placement = PlacementList{{Kind: "hybrid", QKVNorm: No}}
-	want("init.std", "init.position_std", "parametrization.base_width", "norm.alpha", "attention.qk_norm_1p: queries and keys are not normalised", "attention.qk_norm_gain: queries and keys are not normalised")
+	if got := fmt.Sprint(c.Unread()); got != "[init.std init.position_std parametrization.base_width norm.alpha attention.qk_norm_1p attention.qk_norm_gain]" {
+		t.Error(got)
+	}
+}
+
+func TestWhyUnread(t *testing.T) {
+	set := func(f func(c *Config)) Config {
+		c := Default()
+		f(&c)
+		return c
+	}
+	for _, c := range []struct {
+		config    Config
+		key, want string
+	}{
+		{Default(), "init.position_std", "no position is learned"},
+		{set(func(c *Config) { c.Init.Kind = "xavier" }), "init.position_std", ""},
+		{Default(), "attention.qk_norm_1p", "queries and keys are not normalised"},
+		{Default(), "attention.qk_norm_gain", "queries and keys are not normalised"},
+		{set(func(c *Config) { c.Norm.Kind, c.Attention.QKNorm = "rmsnorm_plain", "head" }), "attention.qk_norm_1p", "norms of queries and keys have no gain"},
+		{set(func(c *Config) { c.Norm.Kind = "none" }), "final_norm", "norm.kind is none"},
+		{set(func(c *Config) { c.Norm.Kind = "none" }), "embedding.norm", "norm.kind is none"},
+		{Default(), "parametrization.base_width", ""},
+	} {
+		if !slices.Contains(c.config.Unread(), c.key) {
+			t.Errorf("%s is read", c.key)
+		}
+		if got := c.config.WhyUnread(c.key); got != c.want {
+			t.Errorf("%s is not read: %q, want %q", c.key, got, c.want)
+		}
+	}
 }
 
 func TestConstantsOfPlacements(t *testing.T) {

@@ -209,8 +209,7 @@ func (c *Config) validateTotal(p *problems) {
 	}
 }
 
-// Unread lists the keys that the chosen variants do not read, with the reason where
-// that is not the kind beside the key.
+// Unread lists the keys that the chosen variants do not read.
 func (c Config) Unread() []string {
 	var keys []string
 	unread := func(key string, read bool) {
@@ -220,25 +219,41 @@ func (c Config) Unread() []string {
 	}
 	if in := Inits[string(c.Init.Kind)]; in != nil {
 		unread("init.std", in.Std)
-		unread("init.position_std", in.PositionStd > 0)
-		unread("init.position_std: no position is learned", in.PositionStd == 0 || c.learnsPositions())
+		unread("init.position_std", in.PositionStd > 0 && c.learnsPositions())
 		unread("init.zero_out", !in.Zero)
 	}
 	unread("parametrization.base_width", c.Parametrization.Kind == MuP)
-	normed, gains := c.qkNormed(), true
+	gains := c.qkNormed()
 	if n := Norms[string(c.Norm.Kind)]; n != nil {
-		unread("norm.eps", n.Eps || normed)
+		unread("norm.eps", n.Eps || c.qkNormed())
 		unread("norm.alpha", n.Alpha)
-		gains = c.Attention.QKNormGain.or(!n.Plain) == Yes
+		gains = gains && c.Attention.QKNormGain.or(!n.Plain) == Yes
 	}
-	unread("attention.qk_norm_1p: queries and keys are not normalised", normed)
-	unread("attention.qk_norm_1p: norms of queries and keys have no gain", gains || !normed)
-	unread("attention.qk_norm_gain: queries and keys are not normalised", normed)
+	unread("attention.qk_norm_1p", gains)
+	unread("attention.qk_norm_gain", c.qkNormed())
 	if c.Norm.Kind == "none" {
-		unread("final_norm: norm.kind is none", false)
-		unread("embedding.norm: norm.kind is none", false)
+		unread("final_norm", false)
+		unread("embedding.norm", false)
 	}
 	return keys
+}
+
+// WhyUnread is why a key of Unread is not read, where the kind beside it is not the reason.
+func (c Config) WhyUnread(key string) string {
+	switch key {
+	case "init.position_std":
+		if in := Inits[string(c.Init.Kind)]; in != nil && in.PositionStd > 0 {
+			return "no position is learned"
+		}
+	case "attention.qk_norm_1p", "attention.qk_norm_gain":
+		if c.qkNormed() {
+			return "norms of queries and keys have no gain"
+		}
+		return "queries and keys are not normalised"
+	case "final_norm", "embedding.norm":
+		return "norm.kind is none"
+	}
+	return ""
 }
 
 // LearnedPositions is the number of positions for which the model has a learned

@@ -96,20 +96,26 @@ func hasKey(t reflect.Type, path string) bool {
 // is said about them already.
 func (d *decoder) unread(n *node, path string, v reflect.Value, keys []string) {
 	for _, key := range keys {
-		key, why, given := strings.Cut(key, ": ")
 		set, pos := n.locate(key, n.pos)
 		known := slices.ContainsFunc(d.problems, func(p Problem) bool { return p.Path == join(path, key) })
 		if set == nil || !set.explicit() || known {
 			continue
 		}
 		msg := "not read"
-		if kind := kindAround(v, key); given {
+		if why := whyUnread(v, key); why != "" {
 			msg += ": " + why
-		} else if kind != "" {
+		} else if kind := kindAround(v, key); kind != "" {
 			msg += " by " + kind
 		}
 		d.problems = append(d.problems, Problem{Pos: pos, Path: join(path, key), Msg: msg + "; remove it or choose a variant that reads it"})
 	}
+}
+
+func whyUnread(v reflect.Value, key string) string {
+	if self, ok := v.Addr().Interface().(Explainer); ok {
+		return self.WhyUnread(key)
+	}
+	return ""
 }
 
 // kindAround gives the kind of the innermost struct that holds the key.

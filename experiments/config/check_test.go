@@ -27,9 +27,16 @@ func (o *Outer) Validate() error {
 
 func (o *Outer) Unread() []string {
 	if o.Choice.Kind == "plain" {
-		return []string{"choice.size", "list: nothing is listed"}
+		return []string{"choice.size", "list"}
 	}
 	return nil
+}
+
+func (o *Outer) WhyUnread(key string) string {
+	if key == "list" {
+		return "nothing is listed"
+	}
+	return ""
 }
 
 type Choice struct {

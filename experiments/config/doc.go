@@ -81,9 +81,11 @@ type Validator interface{ Validate() error }
 
 // Unreader is a struct that names the keys, relative to it, that the variant it
 // holds does not read. Setting one is an error; Encode and Canonical leave them out.
-// Where the reason is not the kind around the key, it stands behind it:
-// "norm: nothing is normalised".
 type Unreader interface{ Unread() []string }
+
+// Explainer is an Unreader that says why it does not read a key, where the kind
+// around the key is not the reason; "" where it is.
+type Explainer interface{ WhyUnread(key string) string }
 
 // Enumer is a string type whose allowed texts are known only at run time, such as
 // the names of a table that others may extend. It stands in for the enum tag.

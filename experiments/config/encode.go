@@ -134,8 +134,7 @@ func (b *builder) structure(n *node, v reflect.Value, path string) *node {
 		}
 	}
 	if self, ok := v.Addr().Interface().(Unreader); ok {
-		for _, unread := range self.Unread() {
-			key, _, _ := strings.Cut(unread, ": ")
+		for _, key := range self.Unread() {
 			n, _ = without(n, key)
 		}
 	}

@@ -204,9 +204,12 @@ func overflows[T Float](t *testing.T) {
 					c.x[r*d+i] *= 20 * huge
 				}
 				n.forward(c)
+				n.grad(c)
 				for i, y := range c.y {
-					if isNaN := math.IsNaN(float64(y)); isNaN != (i/d == r) || math.IsInf(float64(y), 0) {
-						t.Fatalf("%s d=%d: y[%d,%d] is %v with row %d beyond all numbers", n.name, d, i/d, i%d, y, r)
+					for what, v := range map[string]float64{"y": float64(y), "dx": float64(c.dx[i])} {
+						if math.IsNaN(v) != (i/d == r) || math.IsInf(v, 0) {
+							t.Fatalf("%s d=%d: %s[%d,%d] is %v with row %d beyond all numbers", n.name, d, what, i/d, i%d, v, r)
+						}
 					}
 				}
 			}
