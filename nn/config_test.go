@@ -194,6 +194,9 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 		{"base", func(c *Config) { c.Position[0].Base, c.Position[0].Layout = 0, "both" }, []string{"position.base: 0 is not a number above 1", "layout: both is not allowed"}},
 		{"scaling", func(c *Config) { c.Position[0].Scaling = RoPEScaling{Kind: "yarn", Factor: 2} }, []string{"position.scaling: original: 0 is not an integer"}},
 		{"scale", func(c *Config) { c.Attention.Scale = AutoFloat(math.NaN()) }, []string{"attention.scale: NaN"}},
+		{"scale beyond a float32", func(c *Config) { c.Attention.Scale = -1e39 }, []string{"attention.scale: -1e+39 is not auto or a number of size"}},
+		{"what a float32 has no digits for", func(c *Config) { c.Norm.Eps, c.Logits.Softcap, c.Init.Std = 1e-60, 1e-38, 1e39 },
+			[]string{"norm.eps: 1e-60 is not a number from 1.2e-38 to 16777216", "logits.softcap: 1e-38", "init.std: 1e+39"}},
 		{"mixed", func(c *Config) {
 			c.Layers, c.Position = 2, PositionList{NewPosition("learned"), NewPosition("rope")}
 		}, []string{"position[0]: learned acts on the embedding"}},

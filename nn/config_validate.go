@@ -44,6 +44,12 @@ func (c Config) Validate() error {
 	return errors.Join(p.errs...)
 }
 
+// leastFloat is the least float32 with all its digits: what is below would become another number, or 0.
+const leastFloat = 0x1p-126
+
+// sane says whether a factor can be computed with.
+func sane(x float64) bool { return x >= leastFloat && x <= maxSize }
+
 func (c *Config) validateSizes(p *problems) {
 	for _, s := range []struct {
 		key        string
@@ -66,12 +72,15 @@ func (c *Config) validateSizes(p *problems) {
 		{"norm.eps", c.Norm.Eps, false}, {"attention.softcap", c.Attention.Softcap, true}, {"embedding.scale", float64(c.Embedding.Scale.at(c.DModel)), false},
 		{"logits.scale", float64(c.Logits.Scale.at(c.DModel)), false}, {"logits.softcap", c.Logits.Softcap, true}, {"init.std", c.Init.Std, false},
 	} {
-		if !(s.x > 0 && s.x <= maxSize || s.zero && s.x == 0) {
-			p.add("%s: %g is not a number above 0 and up to %d%s", s.key, s.x, maxSize, map[bool]string{true: ", or 0 for off"}[s.zero])
+		if !(sane(s.x) || s.zero && s.x == 0) {
+			p.add("%s: %g is not a number from %.2g to %d%s", s.key, s.x, leastFloat, maxSize, map[bool]string{true: ", or 0 for off"}[s.zero])
 		}
 	}
-	if x := float64(c.Init.PositionStd); !(x >= 0 && x <= maxSize) { // 0 is auto
-		p.add("init.position_std: %g is not auto or a number above 0 and up to %d", x, maxSize)
+	if x := float64(c.Init.PositionStd); x != 0 && !sane(x) { // 0 is auto
+		p.add("init.position_std: %g is not auto or a number from %.2g to %d", x, leastFloat, maxSize)
+	}
+	if x := math.Abs(float64(c.Attention.Scale)); x != 0 && !sane(x) {
+		p.add("attention.scale: %g is not auto or a number of size %.2g to %d", float64(c.Attention.Scale), leastFloat, maxSize)
 	}
 	if err := c.Init.Multipliers.Validate(); err != nil {
 		p.add("init.multipliers.%w", err)
@@ -80,9 +89,6 @@ func (c *Config) validateSizes(p *problems) {
 		if err := new(Slopes).FromConfig(a.ConfigValue()); err != nil {
 			p.add("norm.alpha: %w", err)
 		}
-	}
-	if s := float64(c.Attention.Scale); math.IsNaN(s) || math.IsInf(s, 0) {
-		p.add("attention.scale: %g is no number", s)
 	}
 	if !(c.Dropout >= 0 && c.Dropout < 1) {
 		p.add("dropout: %g is not a share from 0 to below 1", c.Dropout)

@@ -111,7 +111,7 @@ func TestPositionStd(t *testing.T) {
 	}
 	cfg := Default()
 	cfg.Init.PositionStd = -1
-	if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), "init.position_std: -1 is not auto or a number above 0") {
+	if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), "init.position_std: -1 is not auto or a number from ") {
 		t.Error(err)
 	}
 }
