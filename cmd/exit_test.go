@@ -39,6 +39,8 @@ func TestExitCodes(t *testing.T) {
 	w.want(exitUsage, "train run.yaml --fail-if val_ppl", "a condition is METRIC")
 	w.want(exitUsage, "train run.yaml --threads -1", "--threads -1")
 	w.want(exitUsage, "train run.yaml --resume=", "--resume: it is empty")
+	w.want(exitUsage, "train nosuch.yaml --log-format json", `"level":"ERROR","msg":"open nosuch.yaml: no such file`, `"exit_code":2}`)
+	w.want(exitUsage, "train run.yaml --log-format json --nosuch", `"exit_code":2}`)
 	w.want(exitUsage, "report .", "holds neither an experiment")
 	w.want(exitUsage, "show .", "holds neither an experiment")
 	if code := exitCode(fmt.Errorf("file: %w", &fs.PathError{Op: "open", Path: "file", Err: syscall.EACCES})); code != exitResources {

@@ -66,12 +66,21 @@ func Run(args []string, stdout, stderr io.Writer) (code int) {
 	}
 	code = exitCode(err)
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(stderr, "ablate: %s\n", printableLines(text))
+		a.complain(code, text)
 		if code == exitCheckpoint && ran.Flags().Lookup("resume") != nil {
-			fmt.Fprintln(stderr, "ablate: --resume never trains from the start")
+			a.complain(code, "--resume never trains from the start")
 		}
 	}
 	return code
+}
+
+// complain says what a command ends with, as the log is written.
+func (a *app) complain(code int, text string) {
+	if a.logFormat == "json" {
+		newLogger(a.stderr, a.logFormat, slog.LevelInfo).Error(text, "exit_code", code)
+		return
+	}
+	fmt.Fprintf(a.stderr, "ablate: %s\n", printableLines(text))
 }
 
 func (a *app) root() *cobra.Command {
