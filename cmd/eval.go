@@ -50,8 +50,9 @@ func (a *app) eval() *cobra.Command {
 		Use:   "eval RUN [key=value …]",
 		Short: "Loss and perplexity of a checkpoint, at any context and by position",
 		Long: "Eval scores the validation split with the newest good checkpoint of a run, in windows that do\n" +
-			"not overlap. The context may exceed that of training; settings change how positions are encoded\n" +
-			"there, as in model.position.scaling='{kind: yarn, factor: 4, original: 128}'.",
+			"not overlap; where tokens see later ones, in whole windows only. The context may exceed that of\n" +
+			"training; settings change how positions are encoded there, as in\n" +
+			"model.position.scaling='{kind: yarn, factor: 4, original: 128}'.",
 		Args: args(oneRun),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.check(c); err != nil {
@@ -143,6 +144,9 @@ func (a *app) evaluate(l *sweep.Loaded, f evalFlags) (r evaluation, err error) {
 	team := graph.NewTeam(a.threads)
 	defer team.Close()
 	w := corpus.Validation.Windows(r.Context, f.tokens)
+	if !l.Config.Model.Attention.Causal {
+		w = w.Whole()
+	}
 	prog, err := l.Eval(team, min(max(tokensAtOnce/r.Context, 1), w.Len()), r.Context)
 	if err != nil {
 		return r, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,6 +128,40 @@ func TestEval(t *testing.T) {
 	scaled := once("--context", "48", "--tokens", "1000", "model.position.scaling={kind: linear, factor: 3}")
 	if scaled.Loss == long.Loss {
 		t.Error("a scaling of positions changes nothing")
+	}
+}
+
+// TestBidirectionalEvaluation: a model that looks ahead is scored on what there is to see, not on what fills a window.
+func TestBidirectionalEvaluation(t *testing.T) {
+	run := trained(t, strings.Repeat("the quick brown fox ", 300), "model.attention.causal=false", "train.steps=20")
+	type evaluated struct {
+		Tokens int     `json:"tokens"`
+		Loss   float64 `json:"val_loss"`
+	}
+	of := func(command ...string) (e evaluated) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(ablate(t, append(command, "--json")...)), &e); err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	whole := of("eval", run)
+	if whole.Tokens%16 != 0 || whole.Tokens < 500 {
+		t.Errorf("%d tokens in windows of 16", whole.Tokens)
+	}
+	var s struct {
+		Summary struct {
+			Loss float64 `json:"val_loss"`
+		} `json:"summary"`
+	}
+	if err := json.Unmarshal([]byte(ablate(t, "show", run, "--json")), &s); err != nil || math.Abs(s.Summary.Loss-whole.Loss) > 1e-6 {
+		t.Errorf("the run's own loss is %v, that of eval %v, %v", s.Summary.Loss, whole.Loss, err)
+	}
+	want := of("eval", run, "--tokens", "32")
+	for _, tokens := range []string{"33", "40", "47"} {
+		if got := of("eval", run, "--tokens", tokens); got != want {
+			t.Errorf("--tokens %s gives %+v, want %+v", tokens, got, want)
+		}
 	}
 }
 

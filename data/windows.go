@@ -23,6 +23,17 @@ func (t Tokens) Windows(context, limit int) Windows {
 	return Windows{tokens: t, context: context, targets: targets}
 }
 
+// Whole leaves out a short last row, or makes a whole one of it where it is the only one and there are tokens for it: a model that
+// looks ahead would see what a short row is filled with.
+func (w Windows) Whole() Windows {
+	rows := w.targets / w.context
+	if rows == 0 && w.tokens.Len() > w.context {
+		rows = 1
+	}
+	w.targets = rows * w.context
+	return w
+}
+
 // Len returns the number of rows.
 func (w Windows) Len() int {
 	if w.targets == 0 {

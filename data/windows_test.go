@@ -68,6 +68,25 @@ func TestWindowsLen(t *testing.T) {
 	}
 }
 
+// TestWholeWindows: none has a position without a token of the text.
+func TestWholeWindows(t *testing.T) {
+	for _, test := range []struct{ size, context, limit, want int }{
+		{0, 8, 0, 0}, {1, 8, 0, 0}, {8, 8, 0, 0}, {9, 8, 0, 8}, {16, 8, 0, 8}, {17, 8, 0, 16}, {18, 8, 0, 16},
+		{100, 8, 5, 8}, {100, 8, 8, 8}, {100, 8, 15, 8}, {100, 8, 16, 16}, {100, 8, 1 << 30, 96}, {9, 8, 3, 8}, {8, 8, 3, 0}, {3, 1, 0, 2},
+	} {
+		w := ByteTokens(make([]byte, test.size)).Windows(test.context, test.limit).Whole()
+		if w.Targets() != test.want || w.Len() != test.want/test.context {
+			t.Errorf("%+v: %d targets in %d rows", test, w.Targets(), w.Len())
+		}
+		tokens, targets := make([]int32, test.context), make([]int32, test.context)
+		for i := range w.Len() {
+			if n := w.Batch(tokens, targets, i); n != test.context {
+				t.Errorf("%+v: row %d has %d targets", test, i, n)
+			}
+		}
+	}
+}
+
 func TestWindowsRefuseBadSizes(t *testing.T) {
 	for _, bad := range [][2]int{{0, 0}, {-1, 0}, {8, -1}} {
 		if !panics(func() { ByteTokens(nil).Windows(bad[0], bad[1]) }) {

@@ -55,7 +55,11 @@ func (t *trainer[T]) validation(limit int) data.Windows {
 		return data.Windows{}
 	}
 	_, context := batchShape(t.job.Model.Eval)
-	return t.job.Data.Validation.Windows(context, limit)
+	w := t.job.Data.Validation.Windows(context, limit)
+	if t.job.Data.Whole {
+		w = w.Whole()
+	}
+	return w
 }
 
 // evaluate gives the mean nll of at most limit targets; unknown where there is

@@ -42,6 +42,7 @@ type Batches interface {
 type Data struct {
 	Train      Batches
 	Validation data.Tokens // nothing is evaluated where it is empty
+	Whole      bool        // of Validation only whole windows are looked at: the model looks ahead
 }
 
 // batchShape is the (B,T) of a program.

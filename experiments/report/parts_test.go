@@ -105,11 +105,14 @@ func TestAnswer(t *testing.T) {
 		}
 		return strings.ReplaceAll(text, "\u00a0", " ")
 	}
+	apart := resultstest.Depth()
+	apart.Arms, apart.Seeds, apart.Diverge = [][]any{{"post", 2}, {"pre", 24}}, []int64{1, 2, 3, 4, 5}, nil
 	for _, c := range []struct {
 		name  string
 		spec  resultstest.Spec
 		wants []string
 	}{
+		{"apart", apart, []string{"No verdict is given: this report measures, and leaves the judgement to its reader."}},
 		{"depth", resultstest.Depth(), []string{
 			"The smallest mean validation perplexity measured is that of pre with 24 layers, 8.71 ± 0.11 (95 % interval, n = 2).",
 			"No verdict is given: the arm with the fewest finished runs has 1, and a verdict needs at least 5 in each.",

@@ -154,6 +154,8 @@ func (s *source) notes() (notes []string) {
 			notes = append(notes, fmt.Sprintf("No verdict is given: the arm with the fewest finished runs has %d, and a verdict needs at least %d in each.", fewest, minSeeds))
 		} else if pairs := s.overlapping(); len(pairs) > 0 {
 			notes = append(notes, "No verdict is given where the 95 % interval of an arm overlaps with another's, as do those of "+strings.Join(pairs, "; ")+".")
+		} else {
+			notes = append(notes, "No verdict is given: this report measures, and leaves the judgement to its reader.")
 		}
 		notes = append(notes, "Intervals are those of single arms and single differences, not corrected for the number of comparisons.")
 	}

@@ -157,7 +157,7 @@ func (m *machine) train(ctx context.Context, c *Cell, run string, checkpoints *t
 		Config: c.Config.Train, Probe: c.Config.Probe, Seed: c.Config.Seed.Data, Salt: c.Config.Salt,
 		Model: &train.Model[float32]{Params: m.params, Step: m.step, Eval: m.test, Team: m.team,
 			Layers: c.Config.Model.Layers, Width: c.Config.Model.DModel},
-		Data: train.Data{Train: c.corpus.Sampler(c.Config.Seed.Data, c.Config.Salt), Validation: c.corpus.Validation},
+		Data: train.Data{Train: c.corpus.Sampler(c.Config.Seed.Data, c.Config.Salt), Validation: c.corpus.Validation, Whole: !c.Config.Model.Attention.Causal},
 		From: from, Identity: c.identityKeys(), Checkpoints: checkpoints, Sink: log,
 		Progress: func(s train.Progress) { p.Step(c, s) },
 	})

@@ -16,7 +16,7 @@ const manifestFormat = 1
 // definitions says what the numbers of the records mean.
 var definitions = map[string]string{
 	"loss":                  "Σ nll / Σ target tokens of the step, accumulation included, in nats; natural logarithms",
-	"val_loss":              "Σ nll / Σ target tokens over contiguous windows of the validation split, in nats; during training over eval_tokens targets, at the end over all",
+	"val_loss":              "Σ nll / Σ target tokens over contiguous windows of the validation split, in nats; during training over eval_tokens targets, at the end over all; whole windows only where tokens see later ones",
 	"val_ppl":               "exp(val_loss)",
 	"val_bpb":               "val_loss / ln 2 · tokens / bytes of the validation split: bits per byte of text",
 	"grad_norm":             "L2 norm of d(mean token loss)/dθ over the whole step, before clipping; a tied matrix counts once",
