@@ -102,7 +102,7 @@ func (t *trainer[T]) sections() []string {
 
 // cutBack removes the records and checkpoints beyond the step that the run
 // starts from. The records are looked at first: if they are too short to be
-// continued, nothing is removed.
+// continued, or no row ends there, nothing is removed.
 func (t *trainer[T]) cutBack() error {
 	var to metrics.Offsets
 	if c := t.job.From; c != nil && t.log != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -133,11 +134,15 @@ func pplDots(s *source, sh *sheet, y axis) {
 				marks = append(marks, dot{x: e.Mean, y: row, shape: draw.CircleGlyph{}, radius: 3.2, colour: c.light,
 					words: g.label + ": " + describe(e), hovers: &sh.hovers})
 			}
+			var words []string
 			if e.N > 0 && !drawable(e.Mean) {
-				marks = append(marks, sideNote{row, "infinite mean", c})
+				words = append(words, "infinite mean")
 			}
 			if k := m.Count(metrics.Diverged); k > 0 {
-				marks = append(marks, sideNote{row, diverged(k, len(m.Runs)), category(0)})
+				words = append(words, diverged(k, len(m.Runs)))
+			}
+			if len(words) > 0 {
+				marks = append(marks, sideNote{row, strings.Join(words, ", "), category(0)})
 			}
 		}
 	}

@@ -50,14 +50,16 @@ func newSource(e *results.Experiment) *source {
 		label, m, key := a.Name(), member{Arm: a, label: a.Name()}, a.Values
 		if axis >= 0 {
 			m.depth, _ = depth(a.Values[axis])
-			m.label, label, key = "", "", nil
+			var along, shared []string
+			key = nil
 			for i, name := range a.Names {
 				if i == axis || with[i] {
-					m.label = joined(m.label, ", ", name)
+					along = append(along, name)
 				} else {
-					label, key = joined(label, " · ", name), append(key, a.Values[i])
+					shared, key = append(shared, name), append(key, a.Values[i])
 				}
 			}
+			m.label, label = strings.Join(along, ", "), strings.Join(shared, " · ")
 			if !slices.Contains(s.depths, m.depth) {
 				s.depths = append(s.depths, m.depth)
 			}
@@ -66,14 +68,6 @@ func newSource(e *results.Experiment) *source {
 	}
 	slices.Sort(s.depths)
 	return s
-}
-
-// joined is a and b with sep between them, if there is an a.
-func joined(a, sep, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + sep + b
 }
 
 // alongDepth says of every axis whether its values change with the depth and with nothing else, as those of a learning rate

@@ -29,6 +29,21 @@ func load(t *testing.T, dir string) *results.Experiment {
 	return e
 }
 
+// recorded is the run that has left some records.
+func recorded(t *testing.T, record func(*metrics.Files)) *results.Run {
+	t.Helper()
+	dir := t.TempDir()
+	sink, err := metrics.OpenFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(sink)
+	if err := sink.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return load(t, dir).Arms[0].Runs[0]
+}
+
 func TestLoadAndTable(t *testing.T) {
 	dir := t.TempDir()
 	resultstest.Depth().Write(t, dir)
@@ -356,26 +371,19 @@ func TestWithout(t *testing.T) {
 
 // A long run keeps a bounded number of points, and the ones that were asked for.
 func TestSeriesAreBounded(t *testing.T) {
-	dir := t.TempDir()
-	sink, err := metrics.OpenFiles(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const n = 5000
-	for i := range int64(n) {
-		lr := min(float64(i+1)/101, 1)
-		sink.Step(metrics.Step{Step: i, LR: metrics.Known(lr), Loss: metrics.Known(float64(i)), ClipCoef: metrics.Known(float64(i % 2)), ValLoss: metrics.Known(1)})
-		sink.Layers(metrics.Split([]metrics.Layer{
-			{Step: i, Layer: 0, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(float64(i))},
-			{Step: i, Layer: 1, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(0)},
-			{Step: i, Layer: 1, Module: metrics.ModuleBlock, Param: "block.1.x", Quantity: metrics.GradNorm, Value: metrics.Known(-1)},
-			{Step: i, Layer: 1 << 40, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(-1)},
-		}))
-	}
-	if err := sink.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r := load(t, dir).Arms[0].Runs[0]
+	r := recorded(t, func(sink *metrics.Files) {
+		for i := range int64(n) {
+			lr := min(float64(i+1)/101, 1)
+			sink.Step(metrics.Step{Step: i, LR: metrics.Known(lr), Loss: metrics.Known(float64(i)), ClipCoef: metrics.Known(float64(i % 2)), ValLoss: metrics.Known(1)})
+			sink.Layers(metrics.Split([]metrics.Layer{
+				{Step: i, Layer: 0, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(float64(i))},
+				{Step: i, Layer: 1, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(0)},
+				{Step: i, Layer: 1, Module: metrics.ModuleBlock, Param: "block.1.x", Quantity: metrics.GradNorm, Value: metrics.Known(-1)},
+				{Step: i, Layer: 1 << 40, Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(-1)},
+			}))
+		}
+	})
 	c, err := r.Curves()
 	if err != nil {
 		t.Fatal(err)
@@ -450,19 +458,12 @@ func TestWarmupEnd(t *testing.T) {
 		{[]float64{.3, .3, .3}, 0},
 		{[]float64{.3}, 0},
 	} {
-		dir := t.TempDir()
-		sink, err := metrics.OpenFiles(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, lr := range c.rates {
-			sink.Step(metrics.Step{Step: int64(i), LR: metrics.Known(lr), Loss: metrics.Known(1)})
-			sink.Layers(metrics.Split([]metrics.Layer{{Step: int64(i), Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(1)}}))
-		}
-		if err := sink.Close(); err != nil {
-			t.Fatal(err)
-		}
-		r := load(t, dir).Arms[0].Runs[0]
+		r := recorded(t, func(sink *metrics.Files) {
+			for i, lr := range c.rates {
+				sink.Step(metrics.Step{Step: int64(i), LR: metrics.Known(lr), Loss: metrics.Known(1)})
+				sink.Layers(metrics.Split([]metrics.Layer{{Step: int64(i), Module: metrics.ModuleBlock, Quantity: metrics.GradNorm, Value: metrics.Known(1)}}))
+			}
+		})
 		curves, err := r.Curves()
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func readAxes(tree *config.Tree, zip [][]string, all *problems) (axes []Axis) {
 			all.at(tree, path, "%s", reserved(entry.Key))
 			continue
 		}
-		if !slices.Contains(slices.Concat(zip...), entry.Key) {
+		if !zipped(zip, entry.Key) {
 			checkDistinct(tree, path, values, all)
 		}
 		axes = append(axes, Axis{Key: entry.Key, Pos: entry.Pos, Values: values})
@@ -178,6 +178,11 @@ func (e *Experiment) checkException(k Axis, all *problems) {
 			all.list = append(all.list, config.Problem{Pos: v.Pos(), Path: "except." + k.Key, Value: inline(v), Msg: "no value of the axis"})
 		}
 	}
+}
+
+// zipped says whether an axis is in a group of those that advance together.
+func zipped(zip [][]string, key string) bool {
+	return slices.ContainsFunc(zip, func(group []string) bool { return slices.Contains(group, key) })
 }
 
 // checkDistinct reports values of an axis, which stand at a path of a tree, that are

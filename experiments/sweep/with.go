@@ -72,7 +72,7 @@ func (e *Experiment) overlay(layer *config.Tree, all *problems) {
 		if len(a.Values) == 0 {
 			all.at(layer, a.Key, "no value for the axis")
 		}
-		if !slices.Contains(slices.Concat(e.Zip...), a.Key) {
+		if !zipped(e.Zip, a.Key) {
 			checkDistinct(layer, a.Key, a.Values, all)
 		}
 		layer.Delete(a.Key)
